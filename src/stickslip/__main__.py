@@ -1,0 +1,5 @@
+"""`python -m stickslip` is the command line."""
+
+from stickslip.cli import main
+
+main()

@@ -1,0 +1,24 @@
+"""The errors stickslip raises. Each message is one sentence: the field, the value, what was expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stickslip.solvers.solution import Solution
+
+
+class InputError(ValueError):
+    """What was given is not a problem: a wrong shape, a NaN, a negative friction coefficient, an unknown name."""
+
+
+class FileError(InputError):
+    """A file that cannot be read as a problem, or a path that cannot be written."""
+
+
+class SolveFailed(RuntimeError):
+    """Raised by `Solution.require()`; the last iterate is kept in `solution`."""
+
+    def __init__(self, message: str, solution: Solution) -> None:
+        super().__init__(message)
+        self.solution = solution

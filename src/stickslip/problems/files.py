@@ -1,0 +1,383 @@
+"""Problems in HDF5 files: `load(path)` and `save(problem, path)`.
+
+    /fclib_local/spacedim, W, vectors/{q, mu}         ConeProblem                FCLIB [1]
+    /fclib_global/spacedim, M, H, vectors/{f, w, mu}  ConeProblem with bodies    FCLIB [1]
+    /lcp/{M, q}                                       LCP
+    /mlcp/{M, q, is_comp, n, m}                       MixedLCP, each row free (is_comp 0) or [0, inf) (is_comp 1)
+    /box/{M, q, lb, ub}                               MixedLCP with any bounds
+
+A matrix is a 2-D dataset, or a group {m, n, nz, nzmax, p, i, x} as in CSparse [2] with indices from 0: nz = -2 means
+CSR (p row starts, i columns), nz = -1 CSC (p column starts, i rows), nz >= 0 triplets (i rows, p columns). FCLIB's own
+matrices are always such groups, and are loaded sparse. Sparse stays sparse and dense stays dense in the other layouts.
+
+Where a file holds both FCLIB forms, W and q are taken from the local one as they stand, because that is what FCLIB's
+users grade, and the global one becomes `bodies`; the two must agree in spacedim, in size and in mu. Their values are
+not compared: public files exist whose local W is the symmetrised Hᵀ M⁻¹ H of a slightly asymmetric M. From the global
+form alone, W and q are computed. A problem with bodies is saved in both forms, so loading it recomputes nothing.
+
+Equality rows of FCLIB (G, or V and R) and rolling friction (5 components a contact) are refused, not dropped.
+
+[1] Acary et al., FCLIB: a collection of discrete 3D frictional contact problems, Inria technical report RT-444, 2014.
+[2] Davis, Direct Methods for Sparse Linear Systems, SIAM 2006.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from stickslip.errors import FileError, InputError
+from stickslip.problems.cone import BodyForm, ConeProblem
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Indices, Matrix, Sparse, Vector, as_sparse
+from stickslip.problems.mixed import MixedLCP
+
+MAX_BYTES = 8 * 2**30
+LAYOUTS = ("fclib_local", "fclib_global", "lcp", "mlcp", "box")
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> LCP | MixedLCP | ConeProblem:
+    """The problem in an HDF5 file. Datasets that declare more than `max_bytes` together are not read."""
+    import h5py
+
+    name = os.fspath(path)
+    try:
+        if os.path.isdir(name):
+            raise InputError("this is a folder, expected an HDF5 file")
+        with open(name, "rb"):
+            pass
+        if not h5py.is_hdf5(name):
+            raise InputError("this is not an HDF5 file")
+        with h5py.File(name, "r") as file:
+            return read_problem(Reader(file, max_bytes))
+    except InputError as error:
+        raise FileError(f"{name}: {error}") from None
+    except FileNotFoundError:
+        raise FileError(f"{name}: there is no such file") from None
+    except PermissionError:
+        raise FileError(f"{name}: this file may not be read") from None
+    except OSError as error:
+        raise FileError(f"{name}: the file is truncated or damaged ({error})") from None
+    except MemoryError:
+        raise FileError(f"{name}: the problem does not fit into memory") from None
+
+
+def save(problem: LCP | MixedLCP | ConeProblem, path: str | os.PathLike[str]) -> None:
+    """Write the problem, exactly. The file appears complete or not at all, and replaces an older one at once."""
+    import h5py
+
+    name = os.fspath(path)
+    target = os.path.realpath(name)
+    if os.path.isdir(target):
+        raise FileError(f"{name}: this is a folder, expected the name of a file")
+    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
+    try:
+        with h5py.File(temporary, "x") as file:
+            write_problem(file, problem)
+        os.replace(temporary, target)
+    except (OSError, RuntimeError) as error:
+        number = getattr(error, "errno", None)
+        raise FileError(f"{name}: cannot be written ({os.strerror(number) if number else error})") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(temporary)
+
+
+@dataclass
+class Reader:
+    """The datasets of an open file by their path: each is looked at before it is read, and what is read is counted."""
+
+    file: Any  # h5py.File
+    max_bytes: int
+    declared: int = 0
+
+    def names(self) -> list[str]:
+        with readable("the list of groups"):
+            return list(self.file)
+
+    def is_group(self, path: str) -> bool:
+        return hasattr(self.node(path), "keys")
+
+    def node(self, path: str) -> Any:
+        """The group or dataset at `path`; None if there is none."""
+        node = self.file
+        for name in path.split("/"):
+            with readable(f"/{path}"):
+                node = node[name] if hasattr(node, "keys") and name in node else None
+        return node
+
+    def array(self, path: str, shape: tuple[int | None, ...], kinds: str, expected: str) -> NDArray[Any]:
+        """The numbers at `path`, whose type is one of `kinds` and whose shape is `shape`; None fits any length."""
+        dataset = self.node(path)
+        if dataset is None:
+            raise InputError(f"/{path} is missing")
+        with readable(f"/{path}"):
+            kind, found = getattr(dataset, "dtype", None), getattr(dataset, "shape", None)
+        if kind is None or found is None or kind.kind not in kinds:
+            raise InputError(f"/{path} holds no array of {expected}")
+        if len(found) != len(shape) or any(n not in (None, k) for n, k in zip(shape, found, strict=True)):
+            wanted = "a vector" if shape == (None,) else f"shape {shape}"
+            raise InputError(f"/{path} has shape {found}, expected {wanted}")
+        self.declared += math.prod(found) * max(8, kind.itemsize)
+        if self.declared > self.max_bytes:
+            raise InputError(
+                f"/{path} has shape {found}, which brings the problem to {self.declared} bytes, "
+                f"expected at most max_bytes = {self.max_bytes}"
+            )
+        with readable(f"/{path}"):
+            return np.asarray(dataset[()])
+
+    def floats(self, path: str, *shape: int | None) -> Vector:
+        return self.array(path, shape, "fiu", "real numbers").astype(np.float64)
+
+    def integers(self, path: str, *shape: int | None) -> Indices:
+        return self.array(path, shape, "iub", "integers").astype(np.int64)
+
+    def integer(self, path: str) -> int:
+        """One integer, stored as a scalar or as an array of length 1."""
+        shape = (1,) if getattr(self.node(path), "shape", ()) == (1,) else ()
+        return int(self.integers(path, *shape).item())
+
+
+@contextlib.contextmanager
+def readable(what: str) -> Iterator[None]:
+    """HDF5 answers damage with errors of many types; they become one."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{what} cannot be read, the file is truncated or damaged ({error})") from None
+
+
+def read_problem(reader: Reader) -> LCP | MixedLCP | ConeProblem:
+    groups = reader.names()
+    if any(name.startswith("fclib") and name.endswith("rolling") for name in groups):
+        raise InputError("this is a problem with rolling friction (5 components a contact), which is not supported yet")
+    match [name for name in LAYOUTS if reader.is_group(name)]:
+        case ["lcp"]:
+            return read_lcp(reader)
+        case ["mlcp"]:
+            return read_mlcp(reader)
+        case ["box"]:
+            return read_box(reader)
+        case ["fclib_local"]:
+            return read_local(reader, None)
+        case ["fclib_global"]:
+            bodies, mu = read_global(reader)
+            return ConeProblem.from_bodies(bodies.M, bodies.H, bodies.f, mu, bodies.w)
+        case ["fclib_local", "fclib_global"]:
+            bodies, mu = read_global(reader)
+            problem = read_local(reader, bodies)
+            if not np.array_equal(problem.mu, mu):
+                raise InputError(
+                    "/fclib_local/vectors/mu and /fclib_global/vectors/mu differ, expected the same contacts"
+                )
+            return problem
+        case []:
+            found = ", ".join(f"/{name}" for name in groups[:8]) or "nothing"
+            expected = ", ".join(f"/{name}" for name in LAYOUTS)
+            raise InputError(f"this file holds {found}, expected one of the groups {expected}")
+        case several:
+            raise InputError(f"this file holds {' and '.join(f'/{name}' for name in several)}, expected one problem")
+
+
+def read_lcp(reader: Reader) -> LCP:
+    q = reader.floats("lcp/q", None)
+    return LCP(read_matrix(reader, "lcp/M", (q.size, q.size)), q)
+
+
+def read_mlcp(reader: Reader) -> MixedLCP:
+    q = reader.floats("mlcp/q", None)
+    complementary = reader.integers("mlcp/is_comp", q.size)
+    strange = ~np.isin(complementary, (0, 1))
+    if strange.any():
+        row = int(np.argmax(strange))
+        raise InputError(f"/mlcp/is_comp[{row}] is {complementary[row]}, expected 0 (free) or 1 (complementary)")
+    for name, what, count in (("n", 0, q.size - complementary.sum()), ("m", 1, complementary.sum())):
+        stated = reader.integer(f"mlcp/{name}")
+        if stated != count:
+            raise InputError(f"/mlcp/{name} is {stated}, expected {count}, the number of rows with is_comp = {what}")
+    M = read_matrix(reader, "mlcp/M", (q.size, q.size))
+    return MixedLCP(M, q, np.where(complementary, 0.0, -np.inf), np.full(q.size, np.inf))
+
+
+def read_box(reader: Reader) -> MixedLCP:
+    q = reader.floats("box/q", None)
+    lower, upper = reader.floats("box/lb", q.size), reader.floats("box/ub", q.size)
+    return MixedLCP(read_matrix(reader, "box/M", (q.size, q.size)), q, lower, upper)
+
+
+def read_local(reader: Reader, bodies: BodyForm | None) -> ConeProblem:
+    for name in ("V", "R"):
+        refuse_equalities(reader, f"fclib_local/{name}")
+    q = reader.floats("fclib_local/vectors/q", None)
+    mu = read_friction(reader, "fclib_local", q.size)
+    W = read_matrix(reader, "fclib_local/W", (q.size, q.size))
+    if bodies is not None and bodies.w.size != q.size:
+        raise InputError(
+            f"/fclib_local has {q.size} contact unknowns and /fclib_global {bodies.w.size}, expected as many"
+        )
+    return ConeProblem(W, q, mu, bodies)
+
+
+def read_global(reader: Reader) -> tuple[BodyForm, Vector]:
+    refuse_equalities(reader, "fclib_global/G")
+    f = reader.floats("fclib_global/vectors/f", None)
+    w = reader.floats("fclib_global/vectors/w", None)
+    mu = read_friction(reader, "fclib_global", w.size)
+    M = as_sparse(read_matrix(reader, "fclib_global/M", (f.size, f.size)))
+    H = as_sparse(read_matrix(reader, "fclib_global/H", (f.size, w.size)))
+    return BodyForm(M, H, f, w), mu
+
+
+def read_friction(reader: Reader, group: str, size: int) -> Vector:
+    """mu, one a contact; `size` contact unknowns must be spacedim times as many."""
+    dimension = reader.integer(f"{group}/spacedim")
+    if dimension == 5:
+        raise InputError("this is a problem with rolling friction (5 components a contact), which is not supported yet")
+    if dimension not in (2, 3):
+        raise InputError(f"/{group}/spacedim is {dimension}, expected 2 or 3")
+    mu = reader.floats(f"{group}/vectors/mu", None)
+    if size != dimension * mu.size:
+        raise InputError(
+            f"/{group} has {size} contact unknowns, spacedim {dimension} and {mu.size} coefficients mu, "
+            f"expected {dimension * mu.size} unknowns"
+        )
+    return mu
+
+
+def refuse_equalities(reader: Reader, path: str) -> None:
+    """FCLIB may add bilateral rows; a matrix without columns adds none."""
+    if reader.is_group(path) and reader.integer(f"{path}/m") and reader.integer(f"{path}/n"):
+        raise InputError(f"/{path} holds equality constraints beside the contacts, which are not supported yet")
+
+
+def read_matrix(reader: Reader, path: str, shape: tuple[int, int]) -> Matrix:
+    if reader.is_group(path):
+        return read_sparse(reader, path, shape)
+    return reader.floats(path, *shape)
+
+
+def read_sparse(reader: Reader, path: str, shape: tuple[int, int]) -> Sparse:
+    stated = reader.integer(f"{path}/m"), reader.integer(f"{path}/n")
+    if stated != shape:  # before anything of that size is allocated
+        raise InputError(f"/{path} has m, n = {stated}, expected {shape} as the vectors have")
+    form = reader.integer(f"{path}/nz")
+    if form >= 0:
+        return read_triplets(reader, path, shape, form)
+    if form not in (-1, -2):
+        raise InputError(f"/{path}/nz is {form}, expected -2 (CSR), -1 (CSC) or a number of triplets")
+    lines, across = shape if form == -2 else shape[::-1]
+    starts = reader.integers(f"{path}/p", lines + 1)
+    if starts[0] != 0:
+        raise InputError(f"/{path}/p starts with {starts[0]}, expected 0")
+    if (np.diff(starts) < 0).any():
+        line = int(np.argmax(np.diff(starts) < 0))
+        raise InputError(f"/{path}/p decreases from {starts[line]} to {starts[line + 1]}, expected no decrease")
+    count = int(starts[-1])
+    places, values = read_entries(reader, path, "i", count, across), read_values(reader, path, count)
+    if form == -2:
+        return sparse.csr_array((values, places, starts), shape=shape)
+    return sparse.csr_array(sparse.csc_array((values, places, starts), shape=shape))
+
+
+def read_triplets(reader: Reader, path: str, shape: tuple[int, int], count: int) -> Sparse:
+    rows = read_entries(reader, path, "i", count, shape[0])
+    columns = read_entries(reader, path, "p", count, shape[1])
+    values = read_values(reader, path, count)
+    return sparse.csr_array(sparse.coo_array((values, (rows, columns)), shape=shape))
+
+
+def read_entries(reader: Reader, path: str, name: str, count: int, limit: int) -> Indices:
+    """The first `count` indices, each in [0, limit). There may be room for more (nzmax)."""
+    indices = reader.integers(f"{path}/{name}", None)
+    if indices.size < count:
+        raise InputError(f"/{path}/{name} has {indices.size} entries, expected {count}")
+    indices = indices[:count]
+    outside = (indices < 0) | (indices >= limit)
+    if outside.any():
+        where = int(np.argmax(outside))
+        raise InputError(f"/{path}/{name}[{where}] is {indices[where]}, expected an index from 0 to {limit - 1}")
+    return indices
+
+
+def read_values(reader: Reader, path: str, count: int) -> Vector:
+    values = reader.floats(f"{path}/x", None)
+    if values.size < count:
+        raise InputError(f"/{path}/x has {values.size} entries, expected {count}")
+    return values[:count]
+
+
+def write_problem(file: Any, problem: LCP | MixedLCP | ConeProblem) -> None:
+    match problem:
+        case LCP():
+            write_matrix(file, "lcp/M", problem.M)
+            write_array(file, "lcp/q", problem.q)
+        case MixedLCP() if only_free_or_positive(problem):
+            complementary = np.isfinite(problem.lower)
+            write_matrix(file, "mlcp/M", problem.M)
+            write_array(file, "mlcp/q", problem.q)
+            write_array(file, "mlcp/is_comp", complementary.astype(np.int8))
+            write_integer(file, "mlcp/n", int((~complementary).sum()))
+            write_integer(file, "mlcp/m", int(complementary.sum()))
+        case MixedLCP():
+            write_matrix(file, "box/M", problem.M)
+            write_array(file, "box/q", problem.q)
+            write_array(file, "box/lb", problem.lower)
+            write_array(file, "box/ub", problem.upper)
+        case ConeProblem():
+            write_cone(file, problem)
+        case _:
+            raise InputError(f"save: got {type(problem).__name__}, expected LCP, MixedLCP or ConeProblem")
+
+
+def only_free_or_positive(problem: MixedLCP) -> bool:
+    return bool((np.isposinf(problem.upper) & (np.isneginf(problem.lower) | (problem.lower == 0))).all())
+
+
+def write_cone(file: Any, problem: ConeProblem) -> None:
+    write_integer(file, "fclib_local/spacedim", problem.dimension)
+    write_sparse(file, "fclib_local/W", as_sparse(problem.W))
+    write_array(file, "fclib_local/vectors/q", problem.q)
+    write_array(file, "fclib_local/vectors/mu", problem.mu)
+    if problem.bodies is None:
+        return
+    bodies = problem.bodies
+    write_integer(file, "fclib_global/spacedim", problem.dimension)
+    write_sparse(file, "fclib_global/M", bodies.M)
+    write_sparse(file, "fclib_global/H", bodies.H)
+    write_array(file, "fclib_global/vectors/f", bodies.f)
+    write_array(file, "fclib_global/vectors/w", bodies.w)
+    write_array(file, "fclib_global/vectors/mu", problem.mu)
+
+
+def write_matrix(file: Any, path: str, matrix: Matrix) -> None:
+    if isinstance(matrix, sparse.csr_array):
+        write_sparse(file, path, matrix)
+    else:
+        write_array(file, path, matrix)
+
+
+def write_sparse(file: Any, path: str, matrix: Sparse) -> None:
+    for name, value in (("m", matrix.shape[0]), ("n", matrix.shape[1]), ("nz", -2), ("nzmax", matrix.nnz)):
+        write_integer(file, f"{path}/{name}", value)
+    write_array(file, f"{path}/p", matrix.indptr)
+    write_array(file, f"{path}/i", matrix.indices)
+    write_array(file, f"{path}/x", matrix.data)
+
+
+def write_array(file: Any, path: str, array: NDArray[Any]) -> None:
+    worth_packing = array.nbytes > 1024  # a packed dataset costs a chunk index
+    file.create_dataset(path, data=array, compression="gzip" if worth_packing else None)
+
+
+def write_integer(file: Any, path: str, value: int) -> None:
+    file.create_dataset(path, data=np.array([value], np.int64 if value > np.iinfo(np.int32).max else np.int32))

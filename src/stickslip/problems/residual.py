@@ -1,0 +1,177 @@
+"""How far a point is from solving its problem: one yardstick per problem, used by every solver and every test.
+
+    LCP           | min(z, w) |₂ / |q|₂
+    MixedLCP      | z - P(z - w) |₂ / |q|₂        P projects on [lower, upper]; all finite bounds zero
+                  | z - P(z - w) |₂ / (1 + |q|₂)  otherwise: then the bounds set a scale of their own
+    ConeProblem   | r - P_K(r - ũ) |₂ / max(|q|₂, |r|₂, |u|₂),   ũ = u + μ|u_t| e_n  (De Saxcé)
+
+These are the definitions of FCLIB and Siconos, so that figures compare. No division where the scale is zero.
+NaN and Inf never read as small: whatever is not finite gives inf.
+
+With step length 1 in the projection the cone residual depends on units. `unit_free_residual` does not: it
+projects with ρ_i = d / tr(W_ii) and weighs velocities by ρ_i in the norms.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Vector
+from stickslip.problems.mixed import MixedLCP
+
+TINY = float(np.finfo(np.float64).eps)
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@singledispatch
+def residual(problem: object, x: ArrayLike, y: Vector | None = None) -> float:
+    """The residual of x by the problem's own yardstick; y is problem.value(x) where it is at hand."""
+    raise InputError(f"residual: {type(problem).__name__} has none, expected LCP, MixedLCP or ConeProblem")
+
+
+@residual.register
+def _(problem: LCP, x: ArrayLike, y: Vector | None = None) -> float:
+    z = point(x, problem.size)
+    w = problem.value(z) if y is None else y
+    return float(relative_min_map(z, w, problem.q))
+
+
+@residual.register
+def _(problem: MixedLCP, x: ArrayLike, y: Vector | None = None) -> float:
+    z = point(x, problem.size)
+    w = problem.value(z) if y is None else y
+    scale = length(problem.q) if problem.is_conic else 1.0 + length(problem.q)
+    return relative(box_map_length(z, w, problem.lower, problem.upper), scale)
+
+
+@residual.register
+def _(problem: ConeProblem, x: ArrayLike, y: Vector | None = None) -> float:
+    r = point(x, problem.size)
+    u = problem.value(r) if y is None else y
+    rho = np.ones(problem.contacts)
+    distance = cone_map_length(r, u, problem.mu, rho, problem.dimension)
+    return relative(distance, length(problem.q), length(r), length(u))
+
+
+def unit_free_residual(problem: ConeProblem, x: ArrayLike) -> float:
+    """The cone residual with ρ_i = d / tr(W_ii): the same whatever the units of force and velocity."""
+    r, d = point(x, problem.size), problem.dimension
+    u = problem.value(r)
+    trace = problem.W.diagonal().reshape(-1, d).sum(axis=1)
+    rho = d / np.where(trace > 0, trace, d)
+    distance = cone_map_length(r, u, problem.mu, rho, d)
+    with np.errstate(over="ignore"):
+        weighted_q, weighted_u = np.repeat(rho, d) * problem.q, np.repeat(rho, d) * u
+    return relative(
+        distance, length(weighted_q), length(r), length(weighted_u), smallest=0.0
+    )  # no unit to compare with
+
+
+def point(x: ArrayLike, size: int) -> Vector:
+    """x as the kernels take it. NaN and Inf may be in it: the residual is then inf."""
+    array = np.ascontiguousarray(x, np.float64)
+    if array.shape != (size,):
+        raise InputError(f"residual: x has shape {array.shape}, expected ({size},)")
+    return array
+
+
+def relative(distance: float, *lengths: float, smallest: float = TINY) -> float:
+    """The distance over the largest of the lengths. Each is looked at: max(1.0, nan) is 1.0."""
+    if not all(map(math.isfinite, (distance, *lengths))):
+        return math.inf
+    scale = max(lengths)
+    return distance / scale if scale > smallest else distance
+
+
+@kernel
+def length(x):
+    """|x|₂ without overflow or underflow; NaN and Inf come through."""
+    largest = 0.0
+    for i in range(x.size):
+        a = abs(x[i])
+        if not a <= largest:  # true for NaN too
+            largest = a
+            if not a < np.inf:
+                return a
+    if largest == 0.0:
+        return 0.0
+    scale = max(largest, 1e-300)  # 1/scale must not overflow: compiled code multiplies by it
+    total = 0.0
+    for i in range(x.size):
+        total += (x[i] / scale) ** 2
+    root = math.sqrt(total)
+    if scale > 1.0 and root > LARGEST / scale:
+        return np.inf
+    return scale * root
+
+
+@kernel
+def relative_min_map(z, w, q):
+    """|min(z, w)| / |q|, one call: tiny problems are judged in a microsecond."""
+    map_ = np.empty(z.size)
+    for i in range(z.size):
+        if not (abs(z[i]) < np.inf and abs(w[i]) < np.inf):
+            return np.inf
+        map_[i] = z[i] if z[i] < w[i] else w[i]
+    distance, scale = length(map_), length(q)
+    return distance / scale if scale > TINY else distance
+
+
+@kernel
+def box_map_length(z, w, lower, upper):
+    """|z - P(z - w)| over the box [lower, upper]."""
+    map_ = np.empty(z.size)
+    for i in range(z.size):
+        if not (abs(z[i]) < np.inf and abs(w[i]) < np.inf):
+            return np.inf
+        target = z[i] - w[i]
+        if target < lower[i]:
+            map_[i] = z[i] - lower[i]
+        elif target > upper[i]:
+            map_[i] = z[i] - upper[i]
+        else:
+            map_[i] = w[i]
+    return length(map_)
+
+
+@kernel
+def project_cone(mu, y_n, y_1, y_2):
+    """Nearest point of K = {|r_t| <= μ r_n} to y. Nothing is allocated."""
+    y_t = math.hypot(y_1, y_2)
+    # polar cone first: at mu = 0 the cone is a ray, and the next test alone would keep y_n < 0
+    if mu * y_t <= -y_n:
+        return 0.0, 0.0, 0.0
+    if y_t <= mu * y_n:
+        return y_n, y_1, y_2
+    r_n = (y_n + mu * y_t) / (1.0 + mu * mu)
+    if y_t < 1e-300:  # 1/y_t must not overflow: compiled code multiplies by it
+        return r_n, 0.0, 0.0
+    return r_n, mu * r_n * y_1 / y_t, mu * r_n * y_2 / y_t
+
+
+@kernel
+def cone_map_length(r, u, mu, rho, d):
+    """|r - P_K(r - ρ ũ)| over all contacts of dimension d."""
+    map_ = np.empty(r.size)
+    for j in range(r.size):
+        if not (abs(r[j]) < np.inf and abs(u[j]) < np.inf):
+            return np.inf
+    for i in range(mu.size):
+        b = d * i
+        r_2 = r[b + 2] if d == 3 else 0.0
+        u_2 = u[b + 2] if d == 3 else 0.0
+        shifted = u[b] + mu[i] * math.hypot(u[b + 1], u_2)
+        p_n, p_1, p_2 = project_cone(mu[i], r[b] - rho[i] * shifted, r[b + 1] - rho[i] * u[b + 1], r_2 - rho[i] * u_2)
+        map_[b] = r[b] - p_n
+        map_[b + 1] = r[b + 1] - p_1
+        if d == 3:
+            map_[b + 2] = r_2 - p_2
+    return length(map_)

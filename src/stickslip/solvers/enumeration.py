@@ -1,0 +1,941 @@
+"""All solutions of a linear complementarity problem, by implicit enumeration.
+
+The solutions of  w = M z + q,  0 <= z ⊥ w >= 0  are a finite union of polyhedra: for each choice, pair by pair,
+of which of z_i and w_i is zero, the set  {w = M z + q, z >= 0, w >= 0, the chosen ones = 0}  [1, 2]. The search
+goes through these choices depth first [3] and gives a branch up as soon as its linear inequalities contradict
+each other. They are kept as a dictionary, the basic variables in terms of the nonbasic ones,
+
+    x_B = b + A x_N,      x = (z, w) >= 0,
+
+where a variable chosen as zero leaves the basis for good, and dual pivots restore b >= 0. Four things keep the
+tree small, and the answer trustworthy:
+
+- Branching on a pair goes first to w_i = 0; then to z_i = 0, asking there that w_i be positive somewhere: if
+  it is not, the branch lies inside its sibling. So a degenerate solution is met once, not 2^k times, and of a
+  continuum its maximal pieces are met but hardly any of their faces.
+- A row may show that its variable is zero, or positive, all over the branch: then there is no need to branch.
+- What a row shows is a linear combination of the equations (Farkas' lemma). Before a branch is dropped it is
+  formed again from M and q, with a bound on its rounding error. It then excludes every x >= 0 whose entries
+  are below a certain number, and the least of these numbers is reported as `Solutions.reach`.
+- What is left at a leaf is solved again from M and q, and listed only if the problem's own residual is small.
+
+Bounds, fixed and free rows of a MixedLCP become pairs and equations first; rows and columns are scaled by
+powers of two, which keeps complementarity and rounds nothing.
+
+[1] Cottle, Pang, Stone, The Linear Complementarity Problem, SIAM 2009, chapters 1 and 3.
+[2] De Schutter, De Moor, The extended linear complementarity problem, Math. Programming 71 (1995) 289-325.
+[3] Al-Khayyal, An implicit enumeration procedure for the general linear complementarity problem,
+    Math. Programming Study 31 (1987) 1-20.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Dense, Vector, as_dense
+from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import residual
+from stickslip.solvers.solution import Solution, Status, conclude
+
+MOST_PAIRS = 400  # a search keeps up to one dictionary per pair: 400³ doubles are half a gigabyte
+
+OPEN, ZERO, WANTED = 0, 1, 2  # a variable is >= 0, chosen as zero, or asked to be positive somewhere
+
+# For the scaled problem, whose entries are around one:
+ROUNDING = 1e-11  # entries of a dictionary up to this count as zero
+SLACK = 1e-9  # values down to -SLACK count as nonnegative; the residual decides later
+SAME = 1e-8  # solutions closer than this are one
+CANCELLED = 1e-13  # a difference of numbers this much larger is zero, when free variables are eliminated
+FAR = 1e3  # a contradiction should exclude at least all x with entries below this
+
+
+@dataclass(frozen=True, eq=False)
+class Continuum:
+    """A maximal piece of a solution set with infinitely many points: a polyhedron of dimension one or more.
+
+    Its points are those of  {point + directions c}  that solve the problem; they are a convex set.
+    """
+
+    dimension: int
+    point: Vector  # (n,)             a solution inside the piece, on none of its edges
+    directions: Dense  # (n, dimension)   orthonormal basis of the piece's affine hull
+    extent: Dense  # (dimension, 2)   point + t directions[:, k] solves for extent[k, 0] <= t <= extent[k, 1]
+    bounded: bool
+
+    def describe(self) -> str:
+        if self.dimension > 1:
+            bounded = "a bounded" if self.bounded else "an unbounded"
+            return f"{bounded} polyhedron of dimension {self.dimension} around {shown(self.point)}"
+        ends = [self.point + t * self.directions[:, 0] for t in self.extent[0] if math.isfinite(t)]
+        if len(ends) == 2:
+            return f"a segment from {shown(ends[0])} to {shown(ends[1])}"
+        if len(ends) == 1:
+            return f"a half-line from {shown(ends[0])} through {shown(self.point)}"
+        return f"a line through {shown(self.point)} along {shown(self.directions[:, 0])}"
+
+    def __repr__(self) -> str:
+        return f"Continuum({self.describe()})"
+
+
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """Every solution of a problem: the isolated ones as points, the others as maximal continua.
+
+    `complete` means that every branch of the search was closed: each one that was dropped contradicts the
+    equations (of the problem without its free variables) by more than the rounding errors, or lies within 1e-9
+    of one that was kept. Then there is no solution but those listed, the doubtful included, unless it has an
+    entry beyond `reach` in the units of the scaled problem, where M and q are around one. So with `complete`,
+    an empty list and nothing doubtful, it is proved that no solution of any reasonable size exists.
+    """
+
+    points: tuple[Vector, ...]  # isolated solutions z, in lexicographic order
+    continua: tuple[Continuum, ...]  # largest dimension first
+    doubtful: tuple[Vector, ...]  # candidates whose residual is above tol: not exact, or rounding hides that they are
+    complete: bool
+    reach: float  # at least 1e3 if complete, often 1e9, and inf if the contradictions hold whatever the size
+    residual: float  # the worst of all points listed, 0 if there are none
+    nodes: int
+    seconds: float
+
+    @property
+    def count(self) -> float:
+        """How many solutions: 0, 1, 2 … or inf where there is a continuum."""
+        return math.inf if self.continua else len(self.points)
+
+    def __len__(self) -> int:
+        """Isolated solutions and continua, each continuum counted once."""
+        return len(self.points) + len(self.continua)
+
+    def describe(self) -> str:
+        isolated = "one isolated solution" if len(self.points) == 1 else f"{len(self.points)} isolated solutions"
+        if not self.continua:
+            sentence = isolated if self.points else "no solution"
+        else:
+            pieces = [piece.describe() for piece in self.continua[:3]]
+            if len(self.continua) > 3:
+                pieces.append(f"{len(self.continua) - 3} more such pieces")
+            sentence = "infinitely many solutions: " + ", ".join(pieces + ([isolated] if self.points else []))
+        if self.doubtful:
+            sentence += f"; {len(self.doubtful)} doubtful, with a residual above the tolerance"
+        return sentence if self.complete else sentence + "; the search was not completed, there may be more"
+
+    def __repr__(self) -> str:
+        return f"Solutions({self.describe()})"
+
+
+def shown(z: Vector) -> str:
+    return np.array2string(z + 0.0, precision=4, threshold=12, separator=", ", suppress_small=True)
+
+
+def all_solutions(problem: LCP | MixedLCP, *, tol: float | None = None, max_nodes: int = 1_000_000) -> Solutions:
+    """Every isolated solution of the problem, and its continua of solutions by dimension, point and directions.
+
+    tol is on the problem's own residual of each solution listed (1e-10 unless stated). The cost grows
+    exponentially with the number of complementary pairs in general: 25 pairs take milliseconds, 40 a second.
+    Where max_nodes branches were not enough, what was found is returned with `complete` false.
+    """
+    started = time.perf_counter()
+    form = standard_form(problem)
+    tolerance = type(problem).tolerance if tol is None else tol
+    if not tolerance > 0:
+        raise InputError(f"all_solutions: tol is {tol}, expected a positive number")
+    if max_nodes < 1:
+        raise InputError(f"all_solutions: max_nodes is {max_nodes}, expected at least 1")
+    start = without_free_variables(form)
+    leaves, complete, reach, nodes = ([], True, math.inf, 0) if start is None else enumerate_leaves(start, max_nodes)
+    continua, points, doubtful = sorted_out(form, [solved_again(form, leaf) for leaf in leaves], tolerance)
+    listed = [*points, *(piece.point for piece in continua)]
+    return Solutions(
+        points=tuple(points),
+        continua=tuple(continua),
+        doubtful=tuple(doubtful),
+        complete=complete,
+        reach=reach,
+        residual=max((residual(problem, z) for z in listed), default=0.0),
+        nodes=nodes,
+        seconds=time.perf_counter() - started,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enumeration:
+    """All solutions as a method: the first of them, or NO_SOLUTION where a completed search found none."""
+
+    tol: float = 1e-10
+    max_nodes: int = 1_000_000
+
+    def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
+        """Solve. x0 is not used: the search starts from all of space."""
+        started = time.perf_counter()
+        found = all_solutions(problem, tol=self.tol, max_nodes=self.max_nodes)
+        listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
+        nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER
+        ended = Status.STALLED if listed else nothing
+        x = listed[0] if listed else np.zeros(problem.size)
+        return conclude(problem, self, x, ended, found.nodes, started)
+
+
+# ---- the problem as pairs and equations ----
+
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class StandardForm:
+    """right = M left + q:  0 <= left_i ⊥ right_i >= 0 for i < pairs,  right_i = 0 and left_i free beyond.  Scaled.
+
+    A row of the problem with one bound gives one pair, mirrored if the bound is above. A row with two gives two,
+    (z - lower, v) and (v', upper - z)  with  w = v - v'. A free row gives an equation, a fixed one nothing.
+    """
+
+    problem: LCP | MixedLCP
+    sided: Rows  # rows of the problem with one bound or two: the first pairs
+    boxed: Rows  # rows with two: the next pairs
+    boxed_among_sided: Rows
+    free: Rows  # rows with none: the equations
+    sign: Vector  # of the sided rows: -1 where the only bound is above
+    M: Dense
+    q: Vector
+    left_unit: Vector  # what 1 in left means unscaled
+    right_unit: Vector
+    origin: Vector  # z at left = 0
+
+    @property
+    def pairs(self) -> int:
+        return self.sided.size + self.boxed.size
+
+    def to_z(self, left: Dense) -> Dense:
+        """The change of z when left = 0 becomes left (one, or several as columns)."""
+        unscaled = (self.left_unit * left.T).T
+        z = np.zeros((self.problem.size, *left.shape[1:]))
+        z[self.sided] = (self.sign * unscaled[: self.sided.size].T).T
+        z[self.free] = unscaled[self.pairs :]
+        return z
+
+    def right(self, z: Vector, left: Vector) -> Vector:
+        """M left + q, computed from the problem's own data at z = origin + to_z(left)."""
+        w = self.problem.value(z)
+        beside_bound = self.sign * w[self.sided]
+        beside_bound[self.boxed_among_sided] += (self.left_unit * left)[self.sided.size : self.pairs]
+        upper = self.problem.upper[self.boxed] if isinstance(self.problem, MixedLCP) else np.empty(0)
+        return np.concatenate([beside_bound, upper - z[self.boxed], w[self.free]]) / self.right_unit
+
+
+def standard_form(problem: LCP | MixedLCP) -> StandardForm:
+    match problem:
+        case LCP():
+            lower, upper = np.zeros(problem.size), np.full(problem.size, np.inf)
+        case MixedLCP():
+            lower, upper = problem.lower, problem.upper
+        case _:
+            raise InputError(f"all_solutions: got {type(problem).__name__}, expected LCP or MixedLCP")
+    below, above = np.isfinite(lower), np.isfinite(upper)
+    sided = np.flatnonzero((below | above) & (lower < upper))
+    boxed, free = np.flatnonzero(below & above & (lower < upper)), np.flatnonzero(~below & ~above)
+    if sided.size + boxed.size > MOST_PAIRS:
+        raise InputError(
+            f"all_solutions: the problem has {sided.size + boxed.size} complementary pairs, expected at most "
+            f"{MOST_PAIRS} (enumeration is practical to about 40; for one solution use solve)"
+        )
+    sign = np.where(below[sided], 1.0, -1.0)
+    origin = np.where(below, lower, np.where(above, upper, 0.0))
+    M, w = as_dense(problem.M), problem.value(origin)
+
+    size = sided.size + boxed.size + free.size
+    s, b, f = slice(0, sided.size), slice(sided.size, size - free.size), slice(size - free.size, size)
+    table = np.zeros((size, size + 1))
+    table[s, s] = sign[:, None] * M[np.ix_(sided, sided)] * sign
+    table[s, f] = sign[:, None] * M[np.ix_(sided, free)]
+    table[f, s] = M[np.ix_(free, sided)] * sign
+    table[f, f] = M[np.ix_(free, free)]
+    table[s, b] = sided[:, None] == boxed
+    table[b, s] = -table[s, b].T
+    table[:, -1] = np.concatenate([sign * w[sided], upper[boxed] - lower[boxed], w[free]])
+    table, right_unit, left_unit = balanced(table)
+    M, q = table[:, :-1].copy(), table[:, -1].copy()
+    return StandardForm(
+        problem=problem,
+        sided=sided,
+        boxed=boxed,
+        boxed_among_sided=np.searchsorted(sided, boxed),
+        free=free,
+        sign=sign,
+        M=M,
+        q=q,
+        left_unit=left_unit,
+        right_unit=right_unit,
+        origin=origin,
+    )
+
+
+def balanced(table: Dense) -> tuple[Dense, Vector, Vector]:
+    """Rows and columns of (A, b) scaled to entries around one, and the units of the variables x_B and x_N.
+
+    Ruiz' equilibration (each row and column divided by the root of its largest entry, repeatedly), in powers of two.
+    """
+    with np.errstate(divide="ignore"):
+        exponent = np.log2(np.abs(table))
+    row, column = np.zeros(table.shape[0]), np.zeros(table.shape[1])
+    for _ in range(20):
+        now = exponent + row[:, None] + column
+        largest = now.max(axis=1, initial=-np.inf)
+        row -= np.where(np.isfinite(largest), largest / 2, 0.0)
+        largest = now.max(axis=0, initial=-np.inf)
+        column -= np.where(np.isfinite(largest), largest / 2, 0.0)
+    row, column = np.exp2(np.round(row)), np.exp2(np.round(column))
+    return row[:, None] * table * column, 1 / (row * column[-1]), column[:-1] / column[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The dictionary the search starts from:  x_B = b + A x_N  in the variables of the pairs alone.
+
+    Variable i is left_i, variable pairs + i is right_i.
+    """
+
+    table: Dense  # (A, b), scaled
+    basic: Rows
+    nonbasic: Rows
+    unit: Vector  # x in the units of the standard form = unit * x here
+    lines: int  # dimension of the free directions that change nothing else
+
+
+def without_free_variables(form: StandardForm) -> Start | None:
+    """Free variables and equations pivoted out of the dictionary, largest pivots first; None if they contradict.
+
+    A free variable takes the place of an equation while the two are linked; where they are not (a singular
+    block), an equation fixes the variable of a pair instead, and a free variable takes the place of such a one.
+    """
+    pairs, size = form.pairs, form.q.size
+    table = np.column_stack([form.M, form.q])
+    size_of_terms = np.abs(table)
+    basic = np.concatenate([pairs + np.arange(pairs), np.full(size - pairs, -1)])  # -1: an equation
+    nonbasic = np.concatenate([np.arange(pairs), np.full(size - pairs, -1)])  # -1: a free variable
+    for equation, free in ((True, True), (True, False), (False, True)):
+        while True:
+            linked = np.abs(table[:, :-1]) * np.outer((basic < 0) == equation, (nonbasic < 0) == free)
+            if not linked.any():
+                break
+            r, c = np.unravel_index(int(np.argmax(linked)), linked.shape)
+            table, size_of_terms = exchanged(table, size_of_terms, int(r), int(c))
+            basic[r], nonbasic[c] = nonbasic[c], basic[r]
+            kept_rows, kept_columns = np.ones(table.shape[0], bool), np.ones(table.shape[1], bool)
+            kept_rows[r], kept_columns[c] = basic[r] >= 0, nonbasic[c] >= 0
+            table, size_of_terms = table[kept_rows][:, kept_columns], size_of_terms[kept_rows][:, kept_columns]
+            basic, nonbasic = basic[kept_rows], nonbasic[kept_columns[:-1]]
+    if np.abs(table[basic < 0, -1]).max(initial=0.0) > SLACK:
+        return None
+    lines = int((nonbasic < 0).sum())
+    table, row_unit, column_unit = balanced(table[basic >= 0][:, np.append(nonbasic >= 0, True)])
+    basic, nonbasic = basic[basic >= 0], nonbasic[nonbasic >= 0]
+    unit = np.empty(2 * pairs)
+    unit[basic], unit[nonbasic] = row_unit, column_unit
+    return Start(np.ascontiguousarray(table), basic, nonbasic, unit, lines)
+
+
+def exchanged(table: Dense, size_of_terms: Dense, r: int, c: int) -> tuple[Dense, Dense]:
+    """The dictionary with the basic variable of row r and the nonbasic one of column c exchanged.
+
+    Also the sizes of the terms each entry is the sum of. Entries that are only rounding beside these become zero:
+    the scaling that follows must not raise them.
+    """
+    row = -table[r] / table[r, c]
+    row[c] = 1 / table[r, c]
+    column = table[:, c].copy()
+    column[r] = 0.0
+    terms = np.outer(column, row)
+    result, size = table + terms, size_of_terms + np.abs(terms)
+    result[:, c], size[:, c] = terms[:, c], np.abs(terms[:, c])
+    result[r], size[r] = row, np.abs(row)
+    return np.where(np.abs(result) > CANCELLED * size, result, 0.0), size
+
+
+# ---- the search ----
+
+
+class Dictionary(NamedTuple):
+    """x_B = b + A x_N  and what has been chosen so far."""
+
+    table: Dense  # (m, k + 1)  A and, last, b
+    basic: Rows  # (m,)        variable of each row
+    nonbasic: Rows  # (k,)        variable of each column
+    place: Rows  # (m + k,)    row of a basic variable, ~column of a nonbasic one
+    state: Rows  # (m + k,)    OPEN, ZERO or WANTED
+
+
+class Proof(NamedTuple):
+    """The starting dictionary, from which every conclusion is drawn again, and how far the conclusions reach."""
+
+    table: Dense  # (m, k + 1)
+    place: Rows  # (m + k,)
+    reach: Vector  # (1,)  the branches dropped so far hold no x with all entries below this
+
+
+class Leaf(NamedTuple):
+    """A choice for every pair that leaves a solution: x inside its polyhedron, in the units of the standard form."""
+
+    x: Vector
+    zero: Mask  # variables that are zero all over it
+    dimension: int
+
+
+def enumerate_leaves(start: Start, max_nodes: int) -> tuple[list[Leaf], bool, float, int]:
+    """The leaves, whether the search was completed, its reach, and the nodes visited."""
+    m, k = start.basic.size, start.nonbasic.size
+    pairs = (m + k) // 2
+    place = np.empty(m + k, np.intp)
+    place[start.basic], place[start.nonbasic] = np.arange(m), ~np.arange(k)
+    d = Dictionary(start.table.copy(), start.basic.copy(), start.nonbasic.copy(), place.copy(), np.zeros_like(place))
+    proof = Proof(start.table, place, np.full(1, np.inf))
+    waiting = Dictionary(*(np.empty((pairs, *array.shape), array.dtype) for array in d))
+    first, counts = np.empty(pairs, np.intp), np.zeros(2, np.intp)
+    leaves, x = [], np.empty(m + k)
+    while next_leaf(d, proof, waiting, first, counts, x, max_nodes):
+        open_columns = int((d.state[d.nonbasic] != ZERO).sum())
+        leaves.append(Leaf(start.unit * x, d.state == ZERO, open_columns + start.lines))
+    reach, nodes = float(proof.reach[0]), int(counts[1])
+    return leaves, nodes <= max_nodes and reach >= FAR, reach, min(nodes, max_nodes)
+
+
+@kernel
+def next_leaf(d, proof, waiting, first, counts, x, max_nodes):
+    """Begin, or go on from the leaf in d, to the next leaf, and to an x inside its polyhedron; False: no more.
+
+    waiting and first hold, by depth, the dictionaries whose second branch is left, and the variable that was
+    zero in the first one; counts are the depth and the nodes so far.
+    """
+    pairs = first.size
+    alive = counts[1] == 0 and repair(d, proof)
+    while True:
+        if alive:
+            counts[1] += 1
+            if counts[1] > max_nodes:
+                return False
+            alive = propagate(d, proof, x)
+        depth = counts[0]
+        if alive:
+            i = pair_to_branch_on(d)
+            if i < 0:
+                settle(d, proof, x)
+                return True
+            copy(d, at_depth(waiting, depth))
+            first[depth] = pairs + i
+            counts[0] += 1
+            alive = set_to_zero(d, proof, pairs + i)
+        elif depth > 0:
+            counts[0] -= 1
+            copy(at_depth(waiting, depth - 1), d)
+            v = first[depth - 1]
+            d.state[v] = WANTED
+            alive = set_to_zero(d, proof, partner(d, v))
+        else:
+            return False
+
+
+@kernel
+def at_depth(waiting, depth):
+    return Dictionary(
+        waiting.table[depth],
+        waiting.basic[depth],
+        waiting.nonbasic[depth],
+        waiting.place[depth],
+        waiting.state[depth],
+    )
+
+
+@kernel
+def copy(source, target):
+    # loops: an assignment of slices compiles five seconds longer, for the sake of its error messages
+    for i in range(source.table.shape[0]):
+        target.basic[i] = source.basic[i]
+        for j in range(source.table.shape[1]):
+            target.table[i, j] = source.table[i, j]
+    for j in range(source.nonbasic.size):
+        target.nonbasic[j] = source.nonbasic[j]
+    for v in range(source.place.size):
+        target.place[v] = source.place[v]
+        target.state[v] = source.state[v]
+
+
+@kernel
+def partner(d, v):
+    pairs = d.state.size // 2
+    return v + pairs if v < pairs else v - pairs
+
+
+@kernel
+def value(d, v):
+    """Of variable v at the vertex x_N = 0."""
+    r = d.place[v]
+    return d.table[r, d.nonbasic.size] if r >= 0 else 0.0
+
+
+@kernel
+def pair_to_branch_on(d):
+    """The undecided pair that is furthest from complementary at the vertex; -1 if all are decided."""
+    pairs = d.state.size // 2
+    chosen, most = -1, -1.0
+    for i in range(pairs):
+        if d.state[i] != ZERO and d.state[i + pairs] != ZERO:
+            x, y = max(value(d, i), 0.0), max(value(d, i + pairs), 0.0)
+            violation = x * y + 1e-6 * max(x, y)
+            if violation > most:
+                chosen, most = i, violation
+    return chosen
+
+
+@kernel
+def propagate(d, proof, point):
+    """Draw the conclusions that need no branching; False if the branch is empty or inside its sibling."""
+    k = d.nonbasic.size
+    changed = True
+    while changed:
+        changed = False
+        for v in range(d.state.size):
+            if d.state[v] == WANTED and value(d, v) <= ROUNDING and not can_be_positive(d, proof, v, point):
+                return False
+        for v in range(d.state.size):
+            r, other, drop = d.place[v], partner(d, v), -1
+            if r < 0 or d.state[v] == ZERO or d.state[other] == ZERO:
+                continue
+            least, largest = 0.0, 0.0
+            for j in range(k):
+                if d.state[d.nonbasic[j]] != ZERO:
+                    least = min(least, d.table[r, j])
+                    largest = max(largest, d.table[r, j])
+            if largest <= ROUNDING and d.table[r, k] <= ROUNDING and is_zero(d, proof, r):
+                drop = v
+            elif least >= -ROUNDING and d.table[r, k] > SLACK:
+                reach = contradiction(d, proof, r, -1.0)
+                if reach >= FAR:
+                    proof.reach[0] = min(proof.reach[0], reach)
+                    drop = other
+            if drop >= 0:
+                changed = True
+                if not set_to_zero(d, proof, drop):
+                    return False
+    return True
+
+
+@kernel
+def set_to_zero(d, proof, v):
+    """Choose variable v as zero, and out of the basis; False if the branch has no point then."""
+    d.state[v] = ZERO
+    while repair(d, proof):
+        c = largest_column(d, d.place[v])
+        if c < 0:
+            return True
+        pivot(d, d.place[v], c)
+    return False
+
+
+@kernel
+def largest_column(d, r):
+    """The open column with the largest entry in row r, -1 if the row is zero (or is none)."""
+    c, largest = -1, ROUNDING
+    if r >= 0:
+        for j in range(d.nonbasic.size):
+            if abs(d.table[r, j]) > largest and d.state[d.nonbasic[j]] != ZERO:
+                c, largest = j, abs(d.table[r, j])
+    return c
+
+
+@kernel
+def repair(d, proof):
+    """Dual simplex pivots until no variable is below zero, and none chosen as zero above; False: impossible.
+
+    Any costs >= 0 will do, so each repair starts from costs around one, all different against ties.
+    After many pivots least indices are taken (Bland), which cannot cycle.
+    """
+    m, k = d.basic.size, d.nonbasic.size
+    rebuilt = False
+    cost = np.empty(k)
+    for step in range(1000 + 20 * (m + k)):
+        by_index = step > 200 + 4 * (m + k)
+        r = violated_row(d, by_index)
+        if r < 0:
+            return True
+        if step == 0:
+            start_costs(d, cost)
+        sign = 1.0 if d.table[r, k] < 0.0 else -1.0
+        c = least_index_column(d, r, sign) if by_index else least_ratio_column(d, r, sign, cost)
+        if c >= 0:
+            change_costs(d, r, c, cost)
+            pivot(d, r, c)
+            continue
+        reach = contradiction(d, proof, r, sign)
+        if reach >= FAR or rebuilt:
+            proof.reach[0] = min(proof.reach[0], reach)
+            return False
+        rebuild(d, proof)
+        start_costs(d, cost)
+        rebuilt = True
+    proof.reach[0] = 0.0
+    return False
+
+
+@kernel
+def violated_row(d, by_index):
+    """The row whose variable is furthest out of its bounds (or the one of least index that is out); -1: none."""
+    k = d.nonbasic.size
+    r, worst = -1, SLACK
+    for i in range(d.basic.size):
+        v = d.basic[i]
+        violation = abs(d.table[i, k]) if d.state[v] == ZERO else -d.table[i, k]
+        if violation > SLACK and (r < 0 or (v < d.basic[r] if by_index else violation > worst)):
+            r, worst = i, violation
+    return r
+
+
+@kernel
+def start_costs(d, cost):
+    for j in range(cost.size):
+        cost[j] = 1.0 + (0.6180339887498949 * d.nonbasic[j]) % 1.0
+
+
+@kernel
+def least_ratio_column(d, r, sign, cost):
+    """The open column that keeps the costs >= 0, the largest pivot among the nearly equal (Harris); -1: none."""
+    bound = np.inf
+    for j in range(cost.size):
+        a = sign * d.table[r, j]
+        if a > ROUNDING and d.state[d.nonbasic[j]] != ZERO:
+            bound = min(bound, (max(cost[j], 0.0) + 1e-9) / a)
+    c, largest = -1, ROUNDING
+    for j in range(cost.size):
+        a = sign * d.table[r, j]
+        if a > largest and d.state[d.nonbasic[j]] != ZERO and max(cost[j], 0.0) <= bound * a:
+            c, largest = j, a
+    return c
+
+
+@kernel
+def least_index_column(d, r, sign):
+    c = -1
+    for j in range(d.nonbasic.size):
+        v = d.nonbasic[j]
+        if sign * d.table[r, j] > ROUNDING and d.state[v] != ZERO and (c < 0 or v < d.nonbasic[c]):
+            c = j
+    return c
+
+
+@kernel
+def change_costs(d, r, c, cost):
+    """The costs after a pivot in row r and column c."""
+    step = max(cost[c], 0.0) / d.table[r, c]
+    for j in range(cost.size):
+        cost[j] -= step * d.table[r, j]
+    cost[c] = abs(step)
+
+
+@kernel
+def pivot(d, r, c):
+    """Exchange the basic variable of row r and the nonbasic one of column c."""
+    table, last = d.table, d.nonbasic.size
+    inverse = 1.0 / table[r, c]
+    for j in range(last + 1):
+        table[r, j] *= -inverse
+    table[r, c] = inverse
+    for i in range(d.basic.size):
+        factor = table[i, c]
+        if i != r and factor != 0.0:
+            table[i, c] = 0.0
+            for j in range(last + 1):
+                table[i, j] += factor * table[r, j]
+    leaving, entering = d.basic[r], d.nonbasic[c]
+    d.basic[r], d.nonbasic[c] = entering, leaving
+    d.place[leaving], d.place[entering] = ~c, r
+
+
+@kernel
+def rebuild(d, proof):
+    """The same basis from the starting dictionary, largest pivots first: the rounding errors of the way are gone."""
+    basis = d.place.copy()
+    for v in range(basis.size):
+        d.place[v] = proof.place[v]
+        if proof.place[v] >= 0:
+            d.basic[proof.place[v]] = v
+        else:
+            d.nonbasic[~proof.place[v]] = v
+    for i in range(d.table.shape[0]):
+        for j in range(d.table.shape[1]):
+            d.table[i, j] = proof.table[i, j]
+    r, c = largest_exchange(d, basis)
+    while r >= 0:
+        pivot(d, r, c)
+        r, c = largest_exchange(d, basis)
+
+
+@kernel
+def largest_exchange(d, basis):
+    """The largest entry whose row is not of the basis and whose column is; -1 if they agree."""
+    r, c, largest = -1, -1, 0.0
+    for i in range(d.basic.size):
+        if basis[d.basic[i]] < 0:
+            for j in range(d.nonbasic.size):
+                if basis[d.nonbasic[j]] >= 0 and abs(d.table[i, j]) > largest:
+                    r, c, largest = i, j, abs(d.table[i, j])
+    return r, c
+
+
+@kernel
+def row_again(d, proof, r, sign):
+    """What row r, times sign, says of all variables,  Σ a_v x_v = constant,  formed again from the starting rows.
+
+    Row r is a combination of those rows; its weights are the entries at the variables that were basic then.
+    Returns the constant, a bound on its error, and the leak Σ max(-a_v, 0) over the variables not chosen as
+    zero, rounding included: if x >= 0 has no entry above X, then  Σ a_v x_v >= -leak X.
+    """
+    m, k = d.basic.size, d.nonbasic.size
+    weight = np.zeros(m)
+    if proof.place[d.basic[r]] >= 0:
+        weight[proof.place[d.basic[r]]] = sign
+    for j in range(k):
+        i = proof.place[d.nonbasic[j]]
+        if i >= 0:
+            weight[i] = -sign * d.table[r, j]
+    roundoff = (m + 2) * 2.220446049250313e-16
+    constant, error, leak = 0.0, 0.0, 0.0
+    for i in range(m):
+        term = weight[i] * proof.table[i, k]
+        constant += term
+        error += roundoff * abs(term)
+    for v in range(m + k):
+        if d.state[v] != ZERO:
+            if proof.place[v] >= 0:
+                leak += max(-weight[proof.place[v]], 0.0)
+            else:
+                entry, size = 0.0, 0.0
+                for i in range(m):
+                    term = weight[i] * proof.table[i, ~proof.place[v]]
+                    entry -= term
+                    size += abs(term)
+                leak += max(roundoff * size - entry, 0.0)
+    return constant, error, leak
+
+
+@kernel
+def contradiction(d, proof, r, sign):
+    """Row r, times sign, says that a nonnegative sum is negative: true of all x with entries up to the result.
+
+    With sign -1 the contradiction is to x_v = 0, v the variable of the row.
+    """
+    v = d.basic[r]
+    state = d.state[v]
+    if sign < 0.0:
+        d.state[v] = ZERO
+    constant, error, leak = row_again(d, proof, r, sign)
+    d.state[v] = state
+    margin = -constant - error
+    if not margin > 0.0:
+        return 0.0
+    return margin / leak if leak > 0.0 else np.inf
+
+
+@kernel
+def is_zero(d, proof, r):
+    """Does row r show that its variable is zero all over the branch?"""
+    constant, error, leak = row_again(d, proof, r, 1.0)
+    return constant + error <= SLACK and leak <= SLACK
+
+
+@kernel
+def can_be_positive(d, proof, v, point):
+    """Is variable v positive somewhere in the branch? If so, it is at point.
+
+    Primal simplex for the largest x_v, least indices first (Bland), but only until x_v moves.
+    """
+    m, k = d.basic.size, d.nonbasic.size
+    rebuilt = False
+    for _ in range(1000 + 20 * (m + k)):
+        if value(d, v) > ROUNDING:
+            break
+        r = d.place[v]
+        c = least_index_column(d, r, 1.0) if r >= 0 else ~r
+        if c < 0:
+            if is_zero(d, proof, r):
+                return False
+            if rebuilt:
+                break
+            rebuild(d, proof)
+            rebuilt = True
+            continue
+        out, length = first_to_block(d, c)
+        if length * (d.table[r, c] if r >= 0 else 1.0) > ROUNDING:
+            vertex(d, point)
+            length = min(length, 1.0)
+            point[d.nonbasic[c]] = length
+            for i in range(m):
+                point[d.basic[i]] += length * d.table[i, c]
+            return True
+        pivot(d, out, c)
+    vertex(d, point)
+    return True  # true, or not decided: then the branch is kept
+
+
+@kernel
+def first_to_block(d, c):
+    """The row that first reaches zero as the variable of column c grows, and after how far (-1 and inf: none)."""
+    k = d.nonbasic.size
+    out, length = -1, np.inf
+    for i in range(d.basic.size):
+        if d.table[i, c] < -ROUNDING and d.state[d.basic[i]] != ZERO:
+            room = d.table[i, k] / -d.table[i, c] if d.table[i, k] > ROUNDING else 0.0
+            if room < length or (room == length and d.basic[i] < d.basic[out]):
+                out, length = i, room
+    return out, length
+
+
+@kernel
+def vertex(d, x):
+    for v in range(x.size):
+        x[v] = value(d, v)
+
+
+@kernel
+def settle(d, proof, x):
+    """x inside the polyhedron of the leaf in d; what is zero all over it is chosen as zero."""
+    point = np.empty(x.size)
+    vertex(d, x)
+    count = 1
+    for v in range(x.size):
+        if d.state[v] != ZERO and x[v] <= ROUNDING:
+            if can_be_positive(d, proof, v, point):
+                count += 1
+                for u in range(x.size):
+                    x[u] += point[u]
+            else:
+                set_to_zero(d, proof, v)
+    for v in range(x.size):
+        x[v] /= count
+
+
+# ---- from leaves to solutions ----
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    z: Vector
+    dimension: int
+    slack: Vector  # (2 pairs,)  left and right of the pairs, >= 0
+    zero: Mask  # (2 pairs,)  which of them are zero all over the piece
+    along: Dense  # (size, dimension)  changes of left that stay in its affine hull
+    residual: float
+
+
+def solved_again(form: StandardForm, leaf: Leaf) -> Piece:
+    """The leaf's equations solved from the problem's data, by the singular value decomposition, from the leaf's x."""
+    pairs, size = form.pairs, form.q.size
+    movable, equal = np.ones(size, bool), np.ones(size, bool)
+    movable[:pairs], equal[:pairs] = ~leaf.zero[:pairs], leaf.zero[pairs:]
+    U, s, Vt = np.linalg.svd(form.M[equal][:, movable])
+    rank = min(int(movable.sum()) - leaf.dimension, s.size)
+
+    left, right = np.zeros(size), np.zeros(size)
+    left[:pairs], right[:pairs] = np.where(leaf.zero, 0.0, leaf.x).reshape(2, pairs)
+    if form.free.size:
+        left[pairs:] = np.linalg.lstsq(form.M[:, pairs:], right - form.M @ left - form.q)[0]
+    z = form.origin + form.to_z(left)
+    for _ in range(2):
+        gap = form.right(z, left)[equal]
+        step = np.zeros(size)
+        step[movable] = -Vt[:rank].T @ ((U.T[:rank] @ gap) / np.maximum(s[:rank], np.finfo(float).tiny))
+        left += step
+        z += form.to_z(step)
+    if isinstance(form.problem, MixedLCP):
+        z = np.clip(z, form.problem.lower, form.problem.upper)
+    else:
+        z = np.maximum(z, 0.0)
+    along = np.zeros((size, leaf.dimension))
+    along[movable] = Vt[rank:].T
+    slack = np.concatenate([left[:pairs], form.right(z, left)[:pairs]])
+    return Piece(z, leaf.dimension, slack, leaf.zero, along, residual(form.problem, z))
+
+
+def sorted_out(
+    form: StandardForm, pieces: list[Piece], tol: float
+) -> tuple[list[Continuum], list[Vector], list[Vector]]:
+    """The continua that are inside no other, the isolated points, and those whose residual is above tol."""
+    good = [piece for piece in pieces if piece.residual <= tol]
+    poor = [piece for piece in pieces if not piece.residual <= tol]
+    largest: list[Piece] = []
+    for piece in sorted((piece for piece in good if piece.dimension), key=lambda piece: -piece.dimension):
+        if not any(inside(piece, other) for other in largest):
+            largest.append(piece)
+    isolated = [piece for piece in good if not piece.dimension and not any(inside(piece, other) for other in largest)]
+    points = distinct(isolated)
+    doubtful = [piece for piece in poor if not any(inside(piece, other) for other in [*largest, *points])]
+    return [continuum(form, piece) for piece in largest], in_order(points), in_order(doubtful)
+
+
+def inside(piece: Piece, other: Piece) -> bool:
+    """Does piece lie in other? What is zero all over the other is then zero at a point inside this one."""
+    far = np.abs(piece.slack[other.zero]).max(initial=0.0)
+    return bool(far <= SAME * (1 + np.abs(piece.slack).max(initial=0.0)))
+
+
+def distinct(pieces: list[Piece]) -> list[Piece]:
+    """One of each group of points closer than SAME. Sorted by a projection, only neighbours need comparing."""
+    if not pieces:
+        return []
+    slack = np.array([piece.slack for piece in pieces])
+    weight = 1 / np.sqrt(1.0 + np.arange(slack.shape[1]))
+    radius = SAME * (1 + np.abs(slack).max(axis=1, initial=0.0))
+    mark = slack @ weight
+    kept: list[int] = []
+    for i in np.argsort(mark, kind="stable"):
+        again = False
+        for j in reversed(kept):
+            if mark[i] - mark[j] > radius[i] * weight.sum():
+                break
+            again = again or bool(np.abs(slack[i] - slack[j]).max(initial=0.0) <= radius[i])
+        if not again:
+            kept.append(int(i))
+    return [pieces[i] for i in kept]
+
+
+def in_order(pieces: list[Piece]) -> list[Vector]:
+    """Their z in lexicographic order, blind to rounding."""
+    size = max((float(np.abs(piece.z).max(initial=0.0)) for piece in pieces), default=1.0) or 1.0
+    return sorted((piece.z for piece in pieces), key=lambda z: tuple(np.round(z / size, 9) + 0.0))
+
+
+def continuum(form: StandardForm, piece: Piece) -> Continuum:
+    pairs = form.pairs
+    directions, triangle = np.linalg.qr(form.to_z(piece.along))
+    largest = np.abs(directions).argmax(axis=0)
+    turn = np.sign(directions[largest, np.arange(piece.dimension)])  # the largest component is positive
+    directions, along = directions * turn, piece.along @ np.linalg.inv(triangle) * turn
+    slope = np.concatenate([along[:pairs], (form.M @ along)[:pairs]])[~piece.zero]
+    slack = np.maximum(piece.slack[~piece.zero], 0.0)
+    steep = np.abs(slope) > SAME * np.abs(along).max()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = np.where(steep, -slack[:, None] / slope, np.nan)
+    extent = np.array(
+        [
+            (np.max(t[s > 0], initial=-np.inf), np.min(t[s < 0], initial=np.inf))
+            for t, s in zip(step.T, np.where(steep, slope, 0.0).T, strict=True)
+        ]
+    )
+    return Continuum(piece.dimension, piece.z, directions, extent, is_bounded(np.where(steep, slope, 0.0)))
+
+
+def is_bounded(slope: Dense) -> bool:
+    """Is 0 the only c with slope c >= 0?  Stiemke: iff slope has full rank and some y > 0 has slopeᵀ y = 0."""
+    size = np.abs(slope).max(axis=1, initial=0.0)
+    slope = slope[size > 0] / size[size > 0, None]
+    if np.linalg.matrix_rank(slope) < slope.shape[1]:
+        return False
+    found = linprog(np.zeros(slope.shape[0]), A_eq=slope.T, b_eq=np.zeros(slope.shape[1]), bounds=(1, None))
+    return bool(found.status == 0)

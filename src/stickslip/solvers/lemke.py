@@ -1,0 +1,326 @@
+"""Lemke's method for  w = M z + q,  0 <= z ⊥ w >= 0,  with a lexicographic ratio test and a refactored basis.
+
+A covering vector d > 0 and one artificial variable make the problem feasible:
+
+    I w - M z - d z0 = q,      w, z, z0 >= 0,   z_i w_i = 0                                                  (1)
+
+z0 enters, the most violated w leaves, and from then on the complement of whatever left enters. The method
+ends when z0 leaves (a solution) or when nothing blocks the entering variable (a ray). It solves every problem
+with M positive semidefinite, copositive-plus or a P-matrix, if there is a solution [1, chapter 4].
+
+*Ties.* The right-hand side is q + ε p with p a fixed positive vector of irregular entries, and the ratio test compares
+B⁻¹ (q, p) lexicographically [2]: the perturbed problem is degenerate for small ε only if p lies on one of finitely
+many hyperplanes, so no basis repeats. One more column does the work of the n columns of the usual rule.
+
+*Accuracy.* The basis is factorised, scaled and refactorised after `refactor` pivots (basis.py), and the last one is
+refined against the data. If the residual still misses tol, the run is repeated with an eighth of `refactor`, down to 1.
+
+[1] Cottle, Pang, Stone, The Linear Complementarity Problem, SIAM 2009.
+[2] Eaves, The linear complementarity problem, Management Science 17 (1971) 612-634.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Vector, vector
+from stickslip.problems.mixed import MixedLCP
+from stickslip.solvers.basis import (
+    IDENTITY,
+    Columns,
+    Factor,
+    Integers,
+    basic_solution,
+    copy,
+    defect,
+    equilibrate_dense,
+    factorise,
+    forward,
+    load,
+    scaled,
+)
+from stickslip.solvers.reduction import reduce
+from stickslip.solvers.solution import Ray, Solution, Status, conclude
+
+SOLVED, RAY, MAX_ITER, STALLED, NONFINITE = range(5)  # as in Status
+REFACTOR = -1  # the kernel's word for: the eta file is full
+VALUES, TILT, PIVOT, REFINE = range(4)  # what a solve with B is for
+
+PIVOT_SHARE = 1e-11  # entries of a column below this share of its largest one block nothing
+TIE_SHARE = 1e-7  # among tied rows, entries below this share of the largest are taken for rounding
+TIE = 1e-13  # ratios that differ by this share of the largest right-hand side are tied
+LOST = 1e-6  # a basic value below minus this share of the largest, after factorising, means feasibility is lost
+LARGEST_PROGRAM = 1000  # rows up to which a ray is followed by a linear program that looks for a proof
+SMALL = 40  # rows up to which a dense problem is solved in one call into compiled code
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lemke:
+    """Lemke's method. `covering`: any positive vector d; `refactor`: pivots between two factorisations."""
+
+    tol: float = 1e-10
+    max_iter: int | None = None  # pivots; None: 1000 + 50 n
+    covering: tuple[float, ...] | None = None  # None: ones, after scaling
+    refactor: int = 100
+
+    def __post_init__(self) -> None:
+        if self.refactor < 1:
+            raise InputError(f"Lemke: refactor is {self.refactor}, expected at least 1")
+
+    def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
+        """Solve. x0 is not used: Lemke starts from the slack basis."""
+        started = time.perf_counter()
+        if isinstance(problem, LCP):
+            lcp, expand = problem, None
+        elif isinstance(problem, MixedLCP):
+            reduced = reduce(problem)
+            if reduced is None:
+                return conclude(problem, self, np.zeros(problem.size), Status.STALLED, 0, started)
+            lcp, expand = reduced
+        else:
+            raise InputError(f"Lemke: got a {type(problem).__name__}, expected an LCP or MixedLCP")
+        spent, refactor = 0, self.refactor
+        while True:
+            z, ended, pivots, ray = run(self, lcp, refactor)
+            spent += pivots
+            answer = conclude(problem, self, z if expand is None else expand(z), ended, spent, started, ray)
+            if answer.status is not Status.STALLED or refactor == 1:
+                return answer
+            refactor = max(1, refactor // 8)
+
+
+def run(settings: Lemke, problem: LCP, refactor: int) -> tuple[Vector, Status, int, Ray | None]:
+    """One run of the method, on the scaled problem."""
+    n = problem.size
+    limit = 1000 + 50 * n if settings.max_iter is None else settings.max_iter
+    if n <= SMALL and settings.covering is None and not sparse.issparse(problem.M):
+        ended, pivots, z = run_small(problem.M, problem.q, refactor, limit)
+        if ended == SOLVED:
+            return z, Status.SOLVED, pivots, None
+    columns, row, column = scaled(problem)
+    q = problem.q * row
+    d = np.ones(n) if settings.covering is None else covering(settings.covering, n) * row
+    basis, x, direction = np.arange(n), np.empty(n), np.empty(n)
+    factor, entering, pivots = IDENTITY, 2 * n, 0
+    while True:
+        ended, pivots, entering = advance(columns, factor, q, d, refactor, limit, basis, x, direction, entering, pivots)
+        if ended != REFACTOR:
+            break
+        fresh = factorise(columns, d, basis)
+        if fresh is None:
+            ended = STALLED
+            break
+        factor = fresh
+    z = basic_solution(basis, x, column)
+    ray = None if ended != RAY else ray_of(problem, basis, x, entering, direction, z, column)
+    return z, Status(ended), pivots, ray
+
+
+def covering(d: tuple[float, ...], n: int) -> Vector:
+    array = vector("Lemke", "covering", d, n)
+    if not (array > 0).all():
+        i = int(np.argmin(array))
+        raise InputError(f"Lemke: covering[{i}] is {array[i]:g}, expected a positive number")
+    return array
+
+
+def ray_of(problem: LCP, basis: Integers, x: Vector, entering: int, change: Vector, z: Vector, column: Vector) -> Ray:
+    """The ray along which nothing blocks, in the problem's own numbers, and whether the problem is infeasible."""
+    n = problem.size
+    slope = np.zeros(2 * n + 1)
+    slope[basis] = np.maximum(-change, 0.0)
+    slope[entering] = 1.0
+    dz = slope[n : 2 * n] * column
+    z0 = float(x[basis == 2 * n].sum())
+    v = dz if refutes(problem, dz) else farkas(problem)
+    return Ray(z, dz, z0, float(slope[2 * n]), v)
+
+
+def farkas(problem: LCP) -> Vector | None:
+    """A v >= 0 with Mᵀ v <= 0 and qᵀ v = -1, by linear programming: then no z >= 0 has M z + q >= 0. None: no v."""
+    if problem.size > LARGEST_PROGRAM:
+        return None
+    row = np.abs(problem.M).max(axis=1)
+    row = row.toarray().ravel() if sparse.issparse(row) else row
+    row = np.where(row > 0, row, 1.0)  # rows of M and q in units of their largest entry
+    scaled = problem.M / row[:, None] if not sparse.issparse(problem.M) else sparse.diags_array(1 / row) @ problem.M
+    q, zero = problem.q / row, np.zeros(row.size)
+    found = linprog(np.ones(row.size), A_ub=scaled.T, b_ub=zero, A_eq=q[None], b_eq=[-1.0])
+    if found.status != 0:
+        return None
+    v = np.maximum(found.x, 0.0) / row
+    return v if refutes(problem, v) else None
+
+
+def refutes(problem: LCP, v: Vector) -> bool:
+    """v >= 0, Mᵀ v <= 0 up to rounding and qᵀ v < 0 beyond it."""
+    reach, size = problem.M.T @ v, np.abs(problem.M).T @ v
+    gain, weight = float(problem.q @ v), float(np.abs(problem.q) @ v)
+    return bool((v >= 0).all() and (reach <= 1e-12 * size).all() and gain < -1e-9 * weight)
+
+
+@kernel
+def irregular(p):
+    """Positive entries between 1 and 2 in no simple ratio to each other."""
+    for i in range(p.size):
+        p[i] = 1.0 + ((i + 1) * 0.6180339887498949) % 1.0
+
+
+@kernel
+def run_small(M, q, capacity, limit):
+    """The whole method in one call, for problems so small that the way into compiled code is what costs."""
+    n = q.size
+    dense, row, column = equilibrate_dense(M)
+    no_integers, no_values = np.empty(0, np.int64), np.empty(0)
+    columns = Columns(dense, no_integers, no_integers, no_values)
+    factor = Factor(
+        no_integers, no_integers, np.empty((0, 0)), no_integers, no_integers, no_integers, no_integers, no_integers,
+        no_values, no_integers, no_integers, no_values,
+    )  # fmt: skip
+    basis, x, direction = np.arange(n), np.empty(n), np.empty(n)
+    ended, pivots, _ = advance(columns, factor, q * row, np.ones(n), capacity, limit, basis, x, direction, 2 * n, 0)
+    return ended, pivots, basic_solution(basis, x, column)
+
+
+@kernel
+def advance(columns, factor, q, d, capacity, limit, basis, x, direction, entering, pivots):
+    """Pivot until the method ends or the eta file is full. Each pass of the loop is one solve with B:
+
+    the basic values x = B⁻¹ q and their tilt p, from the data; then a pivot a pass; at the end, refinement of x.
+    """
+    n = q.size
+    etas, eta_rows, p = np.empty((capacity, n)), np.empty(capacity, np.int64), np.empty(n)
+    s, work = np.empty(n), np.empty(n)
+    count, task, scale = 0, VALUES, 0.0
+    irregular(p)
+    for i in range(n):
+        scale = max(scale, abs(q[i]))
+    if pivots == 0:
+        r = most_violated(q, p, d)
+        if r < 0 or limit < 1:
+            return SOLVED if r < 0 else MAX_ITER, 0, entering
+        copy(q, x)
+        load(columns, d, entering, direction)
+        exchange(basis, x, p, direction, r, 2 * n, etas, eta_rows, 0)
+        entering, pivots, count, task = n + r, 1, 1, PIVOT
+    while True:
+        if task == VALUES:
+            copy(q, direction)
+        elif task == TILT:
+            copy(p, direction)
+        elif task == PIVOT:
+            if pivots >= limit:
+                return MAX_ITER, pivots, entering
+            if count == capacity:
+                return REFACTOR, pivots, entering
+            load(columns, d, entering, direction)
+        else:
+            defect(columns, q, d, basis, x, direction)
+
+        forward(columns, factor, d, etas, eta_rows, count, direction, s, work)
+
+        if task == VALUES:
+            copy(direction, x)
+            if feasibility_lost(x):
+                return STALLED, pivots, entering
+            task = TILT
+        elif task == TILT:
+            copy(direction, p)
+            task = PIVOT
+        elif task == PIVOT:
+            r = blocking_row(basis, x, p, direction, scale)
+            if r < 0:
+                return RAY if r == -1 else NONFINITE, pivots, entering
+            leaving = basis[r]
+            exchange(basis, x, p, direction, r, entering, etas, eta_rows, count)
+            count += 1
+            pivots += 1
+            entering = leaving + n if leaving < n else leaving - n
+            if leaving == 2 * n:
+                task = REFINE
+        else:
+            for i in range(n):
+                x[i] += direction[i]
+            if task == REFINE + 1:
+                return SOLVED, pivots, entering
+            task += 1
+
+
+@kernel
+def feasibility_lost(x):
+    """After factorising afresh: is a basic value clearly negative?"""
+    largest, least = 0.0, 0.0
+    for i in range(x.size):
+        largest = max(largest, abs(x[i]))
+        least = min(least, x[i])
+    return least < -LOST * largest
+
+
+@kernel
+def most_violated(q, p, d):
+    """The row where q + ε p most needs z0; -1 where q >= 0 already."""
+    r = -1
+    for i in range(q.size):
+        if q[i] < 0.0:
+            if r < 0:
+                r = i
+            else:
+                a, b = q[i] * d[r], q[r] * d[i]
+                if a < b or (a == b and p[i] * d[r] < p[r] * d[i]):
+                    r = i
+    return r
+
+
+@kernel
+def exchange(basis, x, p, direction, r, entering, etas, eta_rows, count):
+    """Let `entering` take the place of row r, and remember its column as an eta column."""
+    step = x[r] / direction[r]
+    if step < 0.0:  # a basic value that rounding left below zero
+        step = 0.0
+    tilt = p[r] / direction[r]
+    for i in range(x.size):
+        x[i] -= step * direction[i]
+        p[i] -= tilt * direction[i]
+    x[r], p[r] = step, tilt
+    copy(direction, etas[count])
+    eta_rows[count] = r
+    basis[r] = entering
+
+
+@kernel
+def blocking_row(basis, x, p, direction, scale):
+    """The row that blocks first, ties broken by p; z0 is preferred. -1: none blocks, -2: not a number."""
+    n = x.size
+    largest = 0.0
+    for i in range(n):
+        a = abs(direction[i])
+        if not a < np.inf:
+            return -2
+        largest = max(largest, a)
+    threshold, bound = PIVOT_SHARE * largest, np.inf
+    for i in range(n):
+        if direction[i] > threshold:
+            bound = min(bound, (max(x[i], 0.0) + TIE * scale) / direction[i])
+    if bound == np.inf:
+        return -1
+    strongest = 0.0
+    for i in range(n):
+        if direction[i] > threshold and x[i] <= bound * direction[i]:
+            if basis[i] == 2 * n:
+                return i
+            strongest = max(strongest, direction[i])
+    threshold = max(threshold, TIE_SHARE * strongest)
+    best = -1
+    for i in range(n):
+        tied = direction[i] > threshold and x[i] <= bound * direction[i]
+        if tied and (best < 0 or p[i] * direction[best] < p[best] * direction[i]):
+            best = i
+    return best

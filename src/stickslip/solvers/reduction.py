@@ -1,0 +1,187 @@
+"""A mixed problem with bounds as an LCP, and the way back, for methods that know only  0 <= z ⊥ w >= 0.
+
+    fixed      lower = upper     a constant: moved into q
+    one bound  [l, inf)          z = l + z';      (-inf, u]:  z = u - z' with the row negated
+    boxed      [l, u]            z = l + z', and a second pair  0 <= t ⊥ (u - l) - z' >= 0  with  w + t >= 0
+    free       (-inf, inf)       eliminated: z_F = -M_FF⁻¹ (q_F + M_FC z_C) leaves the Schur complement
+
+If M_FF is singular to working precision, a few complementary pairs J are pivoted along with the free rows, so that
+M_αα is regular for α = F ∪ J, and change roles: the LCP is written in w_J instead of z_J (a principal pivot
+transform: monotone stays monotone). Equations that depend on the others even then are left out, and their variables
+are zero; if such an equation contradicts the others, the residual of the answer shows it.
+
+[1] Cottle, Pang, Stone, The Linear Complementarity Problem, SIAM 2009, sections 1.5 and 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Dense, Matrix, Vector, as_dense
+from stickslip.problems.mixed import MixedLCP
+from stickslip.solvers.linear import SINGULAR, Factor, factorise
+
+Integers = NDArray[np.int64]
+
+
+def reduce(problem: MixedLCP) -> tuple[LCP, Callable[[Vector], Vector]] | None:
+    """The LCP, and the function that turns its z into the mixed problem's; None where no regular block was found."""
+    lower, upper = problem.lower, problem.upper
+    kept = np.flatnonzero(lower < upper)
+    sign = np.where(np.isinf(lower[kept]) & np.isfinite(upper[kept]), -1.0, 1.0)
+    base = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0))
+    M = flipped(problem.M, kept, sign)
+    q = sign * problem.value(base)[kept]
+    free = np.isinf(lower[kept]) & np.isinf(upper[kept])
+    boxed = np.flatnonzero(np.isfinite(lower[kept]) & np.isfinite(upper[kept]))
+    width = (upper - lower)[kept[boxed]]
+    M, q = with_upper_bounds(M, q, boxed, width)
+    is_free = np.zeros(q.size, bool)
+    is_free[: free.size] = free
+    eliminated = eliminate(M, q, is_free)
+    if eliminated is None:
+        return None
+    lcp, fill = eliminated
+
+    def expand(z: Vector) -> Vector:
+        full = base.copy()
+        full[kept] += sign * fill(z)[: kept.size]
+        return np.clip(full, lower, upper)
+
+    return lcp, expand
+
+
+def flipped(M: Matrix, kept: Integers, sign: Vector) -> Matrix:
+    """The kept rows and columns, each multiplied by its sign."""
+    if kept.size == M.shape[0] and (sign > 0).all():
+        return M
+    if sparse.issparse(M):
+        signs = sparse.dia_array((sign[None, :], [0]), shape=(kept.size, kept.size))
+        return sparse.csr_array(signs @ M[kept][:, kept] @ signs)
+    return sign[:, None] * M[np.ix_(kept, kept)] * sign
+
+
+def with_upper_bounds(M: Matrix, q: Vector, boxed: Integers, width: Vector) -> tuple[Matrix, Vector]:
+    """[M E; -Eᵀ 0] and (q, width): the pair t ⊥ width - z' for every boxed row."""
+    if boxed.size == 0:
+        return M, q
+    n, b = q.size, boxed.size
+    extended = np.concatenate([q, width])
+    if sparse.issparse(M):
+        E = sparse.csr_array((np.ones(b), (boxed, np.arange(b))), shape=(n, b))
+        return sparse.csr_array(sparse.block_array([[M, E], [-E.T, None]])), extended
+    block = np.zeros((n + b, n + b))
+    block[:n, :n] = M
+    block[boxed, n + np.arange(b)] = 1.0
+    block[n + np.arange(b), boxed] = -1.0
+    return block, extended
+
+
+def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> tuple[LCP, Callable[[Vector], Vector]] | None:
+    """The LCP in the rows C that are not free, after a principal pivot on the free ones."""
+    F, C = np.flatnonzero(is_free), np.flatnonzero(~is_free)
+    if F.size == 0:
+        return LCP(M, q), lambda z: z
+    rows, columns, swapped = F, F, np.zeros(0, np.int64)
+    inverse = invert(M, F, F)
+    if inverse is None:
+        M = as_dense(M)
+        rows, columns, swapped = regular_block(M, F, C)
+        inverse = invert(M, rows, columns)
+    if inverse is None:
+        return None
+    rest = np.setdiff1d(C, swapped)
+    gain, offset = inverse(M[rows][:, rest]), inverse(q[rows])  # z_α = A⁻¹ w_α - gain z_rest - offset
+    across = M[rest][:, columns]
+    S, s = M[rest][:, rest] - across @ gain, q[rest] - across @ offset
+    if swapped.size:
+        S, s = with_swapped(S, s, gain, offset, across, inverse, rows, columns, swapped)
+
+    def fill(z: Vector) -> Vector:
+        full = np.zeros(q.size)
+        full[rest] = z[: rest.size]
+        w = np.zeros(q.size)
+        w[swapped] = z[rest.size :]
+        full[columns] = inverse(w[rows]) - gain @ full[rest] - offset
+        return full
+
+    return LCP(S, s), fill
+
+
+def with_swapped(
+    S: Dense,
+    s: Vector,
+    gain: Dense,
+    offset: Vector,
+    across: Dense,
+    inverse: Callable[[Any], Any],
+    rows: Integers,
+    columns: Integers,
+    swapped: Integers,
+) -> tuple[Dense, Vector]:
+    """The principal pivot transform: the LCP in (z_rest, w_J), whose slacks are (w_rest, z_J)."""
+    units = (rows[:, None] == swapped).astype(float)
+    of_w = inverse(units)  # z_α per w_J
+    mine = np.arange(columns.size - swapped.size, columns.size)  # J stands last
+    top = np.concatenate([S, across @ of_w], axis=1)
+    bottom = np.concatenate([-gain[mine], of_w[mine]], axis=1)
+    return np.concatenate([top, bottom]), np.concatenate([s, -offset[mine]])
+
+
+def invert(M: Matrix, rows: Integers, columns: Integers) -> Callable[[Any], Any] | None:
+    """b -> M[rows, columns]⁻¹ b for vectors and matrices; None where the block is singular to working precision."""
+    block = M[rows][:, columns]
+    if rows.size == 0:
+        return lambda b: b
+    if not sparse.issparse(block):
+        return solving(factorise(block))
+    if block.nnz == rows.size and (block.indices == np.arange(rows.size)).all():  # diagonal, as a mass matrix
+        return lambda b: sparse.csr_array(b.multiply(1.0 / block.data[:, None])) if b.ndim == 2 else b / block.data
+    solve = solving(factorise(sparse.csr_array(block)))
+    if solve is None:
+        return None
+    return lambda b: sparse.csr_array(solve(b.toarray())) if b.ndim == 2 else solve(b)
+
+
+def solving(factor: Factor | None) -> Callable[[Any], Any] | None:
+    if factor is None or factor.weakest_pivot() <= SINGULAR:
+        return None
+    return lambda b: factor.solve(np.asfortranarray(b))
+
+
+def regular_block(M: Dense, F: Integers, C: Integers) -> tuple[Integers, Integers, Integers]:
+    """Rows and columns of a regular block that holds as many free ones as possible, and the pairs J it needs of C."""
+    rows, columns = regular_part(M[np.ix_(F, F)])
+    rows, columns = F[rows], F[columns]
+    R, K = np.setdiff1d(F, rows), np.setdiff1d(F, columns)
+    gain = np.linalg.solve(M[np.ix_(rows, columns)], M[np.ix_(rows, np.concatenate([K, C]))])
+    left = M[np.ix_(np.concatenate([R, C]), np.concatenate([K, C]))]
+    left = left - M[np.ix_(np.concatenate([R, C]), columns)] @ gain
+    scale = np.abs(M).max(initial=0.0)
+    left[np.abs(left) <= 1e-12 * scale] = 0.0
+    equations, pairs = regular_part(left[: R.size, K.size :])
+    chosen, variables = regular_part(left[R.size + pairs, : K.size])
+    pairs = pairs[chosen]
+    equations = equations[: pairs.size]
+    J = C[pairs]
+    return np.concatenate([rows, R[equations], J]), np.concatenate([columns, K[variables], J]), J
+
+
+def regular_part(block: Dense) -> tuple[Integers, Integers]:
+    """Rows and columns of a regular submatrix as large as the rank: QR with pivoting, of columns and then of rows."""
+    if block.size == 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    size = np.abs(block).max(axis=1, keepdims=True)
+    block = block / np.where(size > 0, size, 1.0)
+    _, R, columns = linalg.qr(block, mode="economic", pivoting=True)
+    pivots = np.abs(np.diag(R))
+    rank = int((pivots > 1e-11 * pivots.max()).sum())
+    columns = np.sort(columns[:rank])
+    _, _, rows = linalg.qr(block[:, columns].T, mode="economic", pivoting=True)
+    return np.sort(rows[:rank]), columns

@@ -1,0 +1,109 @@
+"""A problem made ready for methods that measure lengths: fixed rows removed, rows, columns and q near 1 in size.
+
+    z = k s z',   w = (k / s) w',   M' = s M s,   q' = s q / k,   lower' = lower / (k s),   upper' = upper / (k s)
+
+with positive factors s, one a row, and k. Signs, bounds and complementarity stay as they were, and so do symmetry
+and monotonicity. All factors are powers of two: nothing is rounded, there or back.
+
+[1] Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from stickslip.jit import kernel
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Matrix, Vector, as_sparse
+from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import residual
+
+LARGEST_EXPONENT = 100  # of a factor: beyond 2^100 products of factors would overflow
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """The rows of a problem that are not fixed, equilibrated."""
+
+    problem: LCP | MixedLCP
+    rows: NDArray[np.intp]  # of the problem, with lower < upper
+    fixed: Vector  # (n,)  the value of fixed rows, zero elsewhere
+    unit: Vector  # k s:  z = unit z'
+    dual_unit: Vector  # k / s:  w = dual_unit w'
+    M: Matrix
+    q: Vector
+    lower: Vector
+    upper: Vector
+
+    def inside(self, x: Vector) -> Vector:
+        """z' of the problem's x."""
+        return x[self.rows] / self.unit
+
+    def outside(self, z: Vector) -> Vector:
+        """The problem's x of z'."""
+        x = self.fixed.copy()
+        x[self.rows] = self.unit * z
+        return x
+
+    def residual(self, z: Vector, w: Vector) -> float:
+        """The problem's own residual; w' = M' z' + q' is at hand. At fixed rows any w is right."""
+        y = np.zeros(self.fixed.size)
+        y[self.rows] = self.dual_unit * w
+        return residual(self.problem, self.outside(z), y)
+
+
+def scaled(problem: LCP | MixedLCP) -> Scaled:
+    n = problem.size
+    lower, upper = (np.zeros(n), np.full(n, np.inf)) if isinstance(problem, LCP) else (problem.lower, problem.upper)
+    rows = np.flatnonzero(lower < upper)
+    M, q, fixed = problem.M, problem.q, np.zeros(n)
+    if rows.size < n:
+        fixed = np.where(lower < upper, 0.0, lower)
+        q = problem.value(fixed)[rows]
+        M = M[rows][:, rows]
+    s = equilibrate(M)
+    q = s * q
+    k = power_of_two(float(np.abs(q).max(initial=0.0)))
+    unit = k * s
+    return Scaled(problem, rows, fixed, unit, k / s, both_sides(M, s), q / k, lower[rows] / unit, upper[rows] / unit)
+
+
+def both_sides(M: Matrix, s: Vector) -> Matrix:
+    """s_i M_ij s_j."""
+    if not sparse.issparse(M):
+        return M * s * s[:, None]
+    entries = M.data * s[M.indices] * np.repeat(s, np.diff(M.indptr))
+    return sparse.csr_array((entries, M.indices, M.indptr), shape=M.shape)
+
+
+def equilibrate(M: Matrix, passes: int = 4) -> Vector:
+    """Powers of two s for which the largest |s_i M_ij s_j| in every row or column is near 1 [1]."""
+    csr = as_sparse(M)
+    s = np.ones(csr.shape[0])
+    largest = np.empty_like(s)
+    for _ in range(passes):
+        largest_entries(csr.indptr, csr.indices, csr.data, s, largest)
+        s /= np.sqrt(np.where(largest > 0.0, largest, 1.0))
+    exponent = np.clip(np.round(np.log2(s)), -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    return np.exp2(exponent)
+
+
+@kernel
+def largest_entries(indptr, indices, data, s, largest):
+    """The largest |s_i M_ij s_j| of row i and column i."""
+    largest[:] = 0.0
+    for i in range(s.size):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            size = abs(s[i] * data[k] * s[j])
+            largest[i] = max(largest[i], size)
+            largest[j] = max(largest[j], size)
+
+
+def power_of_two(size: float) -> float:
+    """The power of two nearest to a size, 1 for zero."""
+    return float(np.exp2(np.round(np.log2(size)))) if size > 0.0 else 1.0

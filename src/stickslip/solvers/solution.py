@@ -1,0 +1,139 @@
+"""What a solver returns: one type, the same fields whether it succeeded or not."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
+
+import numpy as np
+
+from stickslip.errors import SolveFailed
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Vector, vector
+from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import residual
+
+Problem = LCP | MixedLCP | ConeProblem
+
+
+class Status(IntEnum):
+    """How a solve ended. Kernels return these numbers."""
+
+    SOLVED = 0  # the residual, recomputed, is at most tol
+    RAY = 1  # Lemke ended on a ray: the certificate holds it
+    MAX_ITER = 2  # the iteration limit came first
+    STALLED = 3  # no further progress: a singular pivot, a failed line search, or rounding above tol
+    NONFINITE = 4  # the iterate overflowed or became NaN
+    NO_SOLUTION = 5  # enumeration shows that the problem has none
+
+
+REMEDY = {
+    Status.RAY: "there may be no solution: look at `certificate`, or ask all_solutions(problem)",
+    Status.MAX_ITER: "raise max_iter, pass x0 from a similar problem, or try method='auto'",
+    Status.STALLED: "try method='lemke' or 'auto', or rescale the problem if its entries differ by many decades",
+    Status.NO_SOLUTION: "the problem has no solution; look at its data",
+    Status.NONFINITE: "the iteration diverged: try method='lemke', or rescale the problem",
+}
+
+
+class Solver(Protocol):
+    """A frozen value with its settings as fields, and one method."""
+
+    @property
+    def tol(self) -> float: ...
+
+    def solve(self, problem: Any, x0: Vector | None = None) -> Solution: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Ray:
+    """Lemke's certificate: (z, z0) + t (dz, dz0) stays feasible and complementary for every t >= 0.
+
+    Where `multiplier` is not None it proves that no z >= 0 has M z + q >= 0 at all (Farkas): v >= 0, Mᵀ v <= 0,
+    qᵀ v < 0. Otherwise the ray says that this method found nothing, not that nothing exists. For a MixedLCP all of it
+    is in the variables of the LCP it was reduced to.
+    """
+
+    z: Vector
+    dz: Vector
+    z0: float
+    dz0: float
+    multiplier: Vector | None
+
+    @property
+    def infeasible(self) -> bool:
+        return self.multiplier is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    x: Vector  # the answer: z of a (mixed) LCP, r of a cone problem
+    y: Vector  # problem.value(x): w = M z + q, or u = W r + q
+    status: Status
+    residual: float  # by the problem's own yardstick, recomputed from x, never the solver's word
+    iterations: int
+    seconds: float
+    solver: Solver  # what ran, with its settings
+    certificate: Ray | None = None
+    earlier: tuple[Solution, ...] = ()  # what `auto` tried before
+
+    @property
+    def attempts(self) -> tuple[Solution, ...]:
+        """Every method that ran, in order; the last one gave this answer, unless all failed."""
+        return (*self.earlier, self)
+
+    @property
+    def method(self) -> str:
+        """What ran, with its settings; after `auto`, the method whose answer this is."""
+        return repr(self.solver)
+
+    @property
+    def solved(self) -> bool:
+        return self.status is Status.SOLVED
+
+    def require(self) -> Solution:
+        """This solution if it is one; otherwise SolveFailed, with a remedy."""
+        if self.status is Status.SOLVED:
+            return self
+        raise SolveFailed(
+            f"{self.method} ended with {self.status.name} after {self.iterations} iterations, residual "
+            f"{self.residual:.1e} (tol {self.solver.tol:.0e}): {REMEDY[self.status]}",
+            self,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.status.name}, residual={self.residual:.1e}, iterations={self.iterations}, "
+            f"seconds={self.seconds:.2g}, method={self.method})"
+        )
+
+
+def conclude(
+    problem: Problem,
+    solver: Solver,
+    x: Vector,
+    ended: Status,
+    iterations: int,
+    started: float,
+    certificate: Ray | None = None,
+) -> Solution:
+    """Judge x by the problem's own residual. Only that makes a solution SOLVED; `ended` explains the rest."""
+    y = problem.value(x)
+    error = residual(problem, x, y)
+    if error <= solver.tol:
+        status = Status.SOLVED
+    elif not math.isfinite(error):
+        status = Status.NONFINITE
+    else:
+        status = Status.STALLED if ended is Status.SOLVED else ended
+    seconds = time.perf_counter() - started
+    return Solution(x, y, status, error, iterations, seconds, solver, certificate)
+
+
+def start_from(problem: Problem, x0: Vector | None) -> Vector:
+    """A starting point of its own: a copy of x0, or zero."""
+    return np.zeros(problem.size) if x0 is None else vector("solve", "x0", x0, problem.size).copy()

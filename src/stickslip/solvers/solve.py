@@ -1,0 +1,161 @@
+"""The one door: `solve(problem, method=..., tol=...)`, and the rules by which `method="auto"` chooses.
+
+What `auto` does with an LCP or MixedLCP, in this order; it ends at the first method whose answer has a residual of
+at most tol, and `Solution.attempts` lists every method that ran:
+
+ 1. with a starting point x0: block pivoting from the sets x0 suggests, at most `WARM` factorisations; a
+    neighbouring problem (the next time step) usually needs one or two;
+ 2. tol of at least `LOOSE`, M symmetric with a positive diagonal: projected Gauss–Seidel for `SWEEPS` sweeps, which
+    cost no more than a few pivots each and are often enough for a loose tol;
+ 3. M symmetric and more than `LARGE` rows: the interior point method, whose iterations do not grow with the size;
+ 4. Lemke's method: it solves every monotone, copositive-plus and P-matrix problem that has a solution. If it ends on
+    a ray that proves the problem infeasible, `auto` ends there;
+ 5. semismooth Newton (Fischer–Burmeister), then the interior point method;
+ 6. at most `FEW` complementary pairs: enumeration of all solutions. It finds one, or shows that there is none
+    (status NO_SOLUTION).
+
+With a ConeProblem it runs nonsmooth Gauss–Seidel.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from stickslip.errors import InputError
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Matrix, Vector
+from stickslip.problems.mixed import MixedLCP
+from stickslip.solvers.lemke import SMALL, Lemke
+from stickslip.solvers.solution import Problem, Solution, Solver, Status
+
+WARM = 10  # factorisations of block pivoting from x0
+LOOSE = 1e-6  # tol from which projected Gauss–Seidel is worth trying
+SWEEPS = 500  # of projected Gauss–Seidel
+LARGE = 500  # rows from which the interior point method goes before Lemke, if M is symmetric
+FEW = 20  # complementary pairs that enumeration takes on
+
+# each method's name at the command line and in files, and the class it stands for
+METHODS = {
+    "auto": ("solve", "Auto"),
+    "lemke": ("lemke", "Lemke"),
+    "murty": ("murty", "Murty"),
+    "judice_pires": ("judice_pires", "JudicePires"),
+    "pgs": ("pgs", "PGS"),
+    "newton": ("newton", "SemismoothNewton"),
+    "interior_point": ("interior_point", "InteriorPoint"),
+    "enumeration": ("enumeration", "Enumeration"),
+    "nsgs": ("nsgs", "NSGS"),
+}
+
+
+def solve(
+    problem: Problem, method: str | Solver = "auto", tol: float | None = None, x0: Vector | None = None
+) -> Solution:
+    """Solve a problem to a residual of `tol` (1e-10 for LCP and MixedLCP, 1e-8 for ConeProblem if not given).
+
+    `method` is a name of METHODS or a solver value such as Lemke(refactor=20), whose own tol holds if none is given.
+    """
+    if isinstance(method, str):
+        return named(method, problem_tolerance(problem) if tol is None else tol).solve(problem, x0)
+    return (method if tol is None else replace(method, tol=checked(tol))).solve(problem, x0)  # type: ignore[type-var]
+
+
+@lru_cache(maxsize=64)
+def named(method: str, tol: float) -> Solver:
+    """The solver value of a name."""
+    if method not in METHODS:
+        raise InputError(f"solve: method is {method!r}, expected one of {', '.join(METHODS)}")
+    module, name = METHODS[method]
+    solver: Solver = getattr(import_module(f"stickslip.solvers.{module}"), name)(tol=checked(tol))
+    return solver
+
+
+def problem_tolerance(problem: Any) -> float:
+    if not isinstance(problem, LCP | MixedLCP | ConeProblem):
+        raise InputError(f"solve: got a {type(problem).__name__}, expected an LCP, MixedLCP or ConeProblem")
+    return problem.tolerance
+
+
+def checked(tol: float) -> float:
+    if not (isinstance(tol, int | float) and math.isfinite(tol) and tol > 0):
+        raise InputError(f"solve: tol is {tol!r}, expected a positive number")
+    return float(tol)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto:
+    """The rules of solve.py: several methods in a documented order, all named in `Solution.attempts`."""
+
+    tol: float = 1e-10
+
+    def solve(self, problem: Problem, x0: Vector | None = None) -> Solution:
+        started = time.perf_counter()
+        problem_tolerance(problem)
+        tried: list[Solution] = []
+        for solver in ladder(problem, x0, self.tol):
+            answer = solver.solve(problem, x0)
+            if decides(answer):
+                if tried:
+                    answer = replace(answer, earlier=tuple(tried), seconds=time.perf_counter() - started)
+                return answer
+            tried.append(answer)
+        answer = best_failure(tried)
+        others = tuple(other for other in tried if other is not answer)
+        return replace(answer, earlier=others, seconds=time.perf_counter() - started)
+
+
+def ladder(problem: Problem, x0: Vector | None, tol: float) -> Iterator[Solver]:
+    """The methods worth trying, in order."""
+    if isinstance(problem, ConeProblem):
+        yield named("nsgs", tol)
+        return
+    if x0 is not None:
+        yield replace(named("judice_pires", tol), max_iter=WARM)  # type: ignore[type-var]
+    large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > SMALL
+    if (large or loose) and nearly_symmetric(problem.M):
+        if loose and (problem.M.diagonal() > 0).all():
+            yield replace(named("pgs", tol), max_iter=SWEEPS)  # type: ignore[type-var]
+        if large:
+            yield named("interior_point", tol)
+    yield Lemke(tol=tol)
+    yield named("newton", tol)
+    yield named("interior_point", tol)
+    if pairs(problem) <= FEW:
+        yield named("enumeration", tol)
+
+
+def decides(answer: Solution) -> bool:
+    """Is the matter settled: solved, or shown to have no solution?"""
+    proof = answer.certificate is not None and answer.certificate.infeasible
+    return answer.solved or answer.status is Status.NO_SOLUTION or proof
+
+
+def best_failure(tried: list[Solution]) -> Solution:
+    """Where nothing decides: Lemke's ray if there is one, else the least residual."""
+    rays = [answer for answer in tried if answer.status is Status.RAY]
+    return rays[0] if rays else min(tried, key=lambda answer: answer.residual)
+
+
+def nearly_symmetric(M: Matrix) -> bool:
+    """Is M symmetric to one per cent of its largest entry? (Contact matrices with gyroscopic terms are not exactly.)"""
+    entries = (M - M.T).data if sparse.issparse(M) else (M - M.T)
+    scale = np.abs(M.data if sparse.issparse(M) else M).max(initial=0.0)
+    return bool(np.abs(entries).max(initial=0.0) <= 0.01 * scale)
+
+
+def pairs(problem: LCP | MixedLCP) -> int:
+    """Complementary pairs: one for each finite bound of a row that is not fixed."""
+    if isinstance(problem, LCP):
+        return problem.size
+    finite = np.isfinite(problem.lower).astype(int) + np.isfinite(problem.upper)
+    return int(finite[problem.lower < problem.upper].sum())

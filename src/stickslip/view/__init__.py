@@ -1,0 +1,1 @@
+"""See the modules; the public names are exported by `stickslip` itself."""

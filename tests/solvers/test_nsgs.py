@@ -1,0 +1,89 @@
+"""What is particular to nonsmooth Gauss-Seidel; the laws are in test_friction.py."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.files import load
+from stickslip.problems.mechanical import box_stack
+from stickslip.solvers.nsgs import CHUNK, NSGS, contact_blocks, velocities
+from stickslip.solvers.solution import Status
+
+DATA = Path(__file__).parents[2] / "../shared/data"
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_contacts_that_share_no_body_need_one_sweep(dimension):
+    """Each local solve is exact, so nothing is left to do."""
+    rng = np.random.default_rng(0)
+    blocks = [A @ A.T + 0.1 * np.eye(dimension) for A in rng.standard_normal((50, dimension, dimension))]
+    q = rng.standard_normal(50 * dimension)
+    problem = ConeProblem(sparse.block_diag(blocks, format="csr"), q, rng.uniform(0, 1, 50))
+    assert NSGS(tol=1e-13).solve(problem).require().iterations == 1
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("d", [2, 3])
+def test_blocks_hold_the_whole_matrix(d):
+    rng = np.random.default_rng(0)
+    W = sparse.random_array((7 * d, 7 * d), density=0.15, rng=rng)  # some contacts without a diagonal block
+    q, r, u = rng.standard_normal((3, 7 * d))
+    velocities(contact_blocks(sparse.csr_array(W), d), q, r, u)
+    np.testing.assert_allclose(u, W @ r + q, atol=1e-14)
+
+
+@pytest.mark.core
+def test_dense_and_sparse_give_the_same():
+    problem = box_stack(2, tilt=0.2)
+    dense = ConeProblem(problem.W.toarray(), problem.q, problem.mu)
+    few = NSGS(max_iter=20)
+    np.testing.assert_array_equal(few.solve(problem).x, few.solve(dense).x)
+
+
+@pytest.mark.core
+def test_the_limit_is_said():
+    answer = NSGS(tol=1e-12, max_iter=3).solve(box_stack(3))
+    assert (answer.status, answer.iterations) == (Status.MAX_ITER, 3)
+    assert answer.residual > 1e-12
+
+
+def test_a_run_of_several_chunks_is_one_run():
+    problem, sweeps = box_stack(10), 2 * CHUNK + 5
+    whole = NSGS(tol=1e-15, max_iter=sweeps).solve(problem)
+    half = NSGS(tol=1e-15, max_iter=CHUNK + 3).solve(problem)
+    rest = NSGS(tol=1e-15, max_iter=sweeps - CHUNK - 3).solve(problem, x0=half.x)
+    assert whole.iterations == sweeps
+    np.testing.assert_array_equal(whole.x, rest.x)
+
+
+def test_an_immovable_contact_that_closes_overflows():
+    problem = ConeProblem(np.zeros((3, 3)), [-1.0, 0.0, 0.0], [0.5])  # u = q whatever r is
+    assert NSGS().solve(problem).status is Status.NONFINITE
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fc2d_FrictionContactProblem00031",
+        "fc2d_FrictionContactProblem00237",
+        "fc2d_SliderCrankLagrangian00000",
+        "fc3d_Capsules-i125-1213",
+        "fc3d_Confeti-ex13",
+        "fc3d_FrictionContact3D_1c",
+        "fc3d_NESpheres_30_1",
+        "fc3d_Rover1039",
+        "fc3d_Rover9770",
+        "gfc2d_granularflowonwall_00230_00206",
+        "gfc3d_Box_Stacks-i0122-82-5",
+        "gfc3d_Spheres-i099-356-679",
+    ],
+)
+def test_public_friction_problems(name):
+    path = DATA / f"{name}.h5"
+    if not path.exists():
+        pytest.skip("the public collection is not beside this clone")
+    NSGS().solve(load(path)).require()
