@@ -16,7 +16,17 @@ from stickslip.problems.cone import ConeProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import residual
-from stickslip.solvers.enumeration import Solutions, all_solutions
+from stickslip.solvers.enumeration import (
+    Dictionary,
+    Enumeration,
+    Proof,
+    Solutions,
+    all_solutions,
+    contradiction,
+    pivot,
+    rebuild,
+)
+from stickslip.solvers.solution import Status
 
 INF = math.inf
 CLOSE = 1e-6
@@ -323,6 +333,67 @@ def test_refuses_what_it_cannot_enumerate():
         all_solutions(one, tol=0)
     with pytest.raises(InputError, match="max_nodes is 0, expected at least 1"):
         all_solutions(one, max_nodes=0)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("problem", "max_nodes", "status"),
+    [
+        (LCP([[1, 2], [2, 1]], [-1, -1]), 100, Status.SOLVED),
+        (LCP(np.ones((2, 2)), [-1, -1]), 100, Status.SOLVED),
+        (LCP([[-1]], [-1]), 100, Status.NO_SOLUTION),
+        (LCP([[1, 2], [2, 1]], [-1, -1]), 1, Status.MAX_ITER),
+    ],
+)
+def test_as_a_method_it_solves_or_shows_that_there_is_no_solution(problem, max_nodes, status):
+    assert Enumeration(max_nodes=max_nodes).solve(problem).status is status
+
+
+# ---- the dictionary ----
+
+
+def random_dictionary(rng, m, k, pivots):
+    base = rng.standard_normal((m, k + 1))
+    place = np.concatenate([~np.arange(k), np.arange(m)])
+    d = Dictionary(base.copy(), k + np.arange(m), np.arange(k), place.copy(), np.zeros(m + k, np.intp))
+    for _ in range(pivots):
+        r, c = np.unravel_index(np.argmax(np.abs(d.table[:, :k]) * rng.random((m, k))), (m, k))
+        pivot(d, int(r), int(c))
+    return d, Proof(base, place, np.full(1, INF))
+
+
+def equation_errors(d, proof, rng):
+    """How far points x_B = b + A x_N of the dictionary are from the equations it started from."""
+    k = d.nonbasic.size
+    x = np.empty(d.place.size)
+    x[d.nonbasic] = rng.standard_normal(k)
+    x[d.basic] = d.table[:, :k] @ x[d.nonbasic] + d.table[:, k]
+    return np.abs(x[k:] - proof.table[:, :k] @ x[:k] - proof.table[:, k])
+
+
+@pytest.mark.core
+def test_pivots_keep_the_equations_and_rebuilding_removes_their_errors():
+    rng = np.random.default_rng(5)
+    for m, k in [(4, 6), (6, 4), (5, 5)]:
+        d, proof = random_dictionary(rng, m, k, pivots=12)
+        assert equation_errors(d, proof, rng).max() < 1e-9
+        basis = set(d.basic.tolist())
+        d.table[:] += 1e-4 * rng.standard_normal(d.table.shape)
+        assert equation_errors(d, proof, rng).max() > 1e-5
+        rebuild(d, proof)
+        assert equation_errors(d, proof, rng).max() < 1e-9
+        assert set(d.basic.tolist()) == basis
+        assert d.place[d.basic].tolist() == list(range(m))
+        assert (~d.place[d.nonbasic]).tolist() == list(range(k))
+
+
+@pytest.mark.core
+def test_a_contradiction_reaches_as_far_as_it_is_true():
+    """x_1 = -1 + ε x_0  has no point x >= 0 with x_0 below 1/ε; errors in the dictionary do not count."""
+    for ε, reach in [(1e-12, 1e12), (0.25, 4), (0, INF), (-1, INF)]:
+        base, place = np.array([[ε, -1.0]]), np.array([-1, 0])
+        d = Dictionary(np.array([[0.0, -2.0]]), np.array([1]), np.array([0]), place.copy(), np.zeros(2, np.intp))
+        assert contradiction(d, Proof(base, place, np.full(1, INF)), 0, 1.0) == pytest.approx(reach, rel=1e-2)
 
 
 # ---- brute force: one square system A z = b for each choice, row by row, of z = lower, z = upper or w = 0 ----
