@@ -202,3 +202,10 @@ def test_points_are_taken_as_any_array_of_the_right_shape():
             residual(problem, wrong)
     with pytest.raises(InputError, match=r"^residual: str has none, expected LCP, MixedLCP or ConeProblem$"):
         residual("problem", point)
+
+
+@pytest.mark.core
+def test_a_scale_that_overflows_does_not_make_the_residual_small():
+    huge = np.full(4, 1e308)
+    assert residual(LCP(np.eye(4), -huge), np.zeros(4)) == np.inf
+    assert residual(MixedLCP(np.eye(4), -huge, np.zeros(4), np.full(4, np.inf)), np.zeros(4)) == np.inf

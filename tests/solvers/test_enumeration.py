@@ -222,6 +222,22 @@ def test_p_matrices_have_exactly_one_solution(n):
         check_by_residual(problem, found)
 
 
+@pytest.mark.parametrize("n", [7, 25])
+def test_skew_matrices_have_one_solution_or_a_segment(n):
+    """A skew M is monotone: beside a solution with z + w > 0 there are only those along the kernel of M_αα, α its
+    support, and a random skew matrix has a kernel, of dimension one, if its order is odd."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((n, n))
+        problem = planted(rng, n, A - A.T)
+        found = all_solutions(problem)
+        assert found.complete
+        assert not found.doubtful
+        check_by_residual(problem, found)
+        (z,) = [*found.points, *(segment.point for segment in found.continua)]
+        assert sum(segment.dimension for segment in found.continua) == np.count_nonzero(z) % 2
+
+
 @pytest.mark.parametrize("n", [6, 25])
 def test_murtys_exponential_example(n):
     """Lower triangular P-matrix, on which Lemke and Murty need exponentially many pivots for some q; here q = -1."""
@@ -252,19 +268,25 @@ def test_the_degree_does_not_depend_on_q(n):
             assert degrees == {1}
 
 
-@pytest.mark.core
-def test_scaling_and_order_do_not_matter():
-    """Rows and columns scaled over twelve decades, and the pairs permuted: the same solutions."""
-    rng = np.random.default_rng(3)
-    problem = positive_q(rng, 6)
-    row, column, order = 10 ** rng.uniform(-6, 6, 6), 10 ** rng.uniform(-6, 6, 6), rng.permutation(6)
-    scaled = LCP((row[:, None] * problem.M * column)[np.ix_(order, order)], (row * problem.q)[order])
-    expected = sorted(((z / column)[order] for z in all_solutions(problem).points), key=tuple)
-    found = all_solutions(scaled, tol=1e-6)
-    assert len(expected) > 2
-    assert len(found.points) == len(expected)
-    for z in expected:
-        assert min(np.abs((z - y) * column[order]).max() for y in found.points) < 1e-9
+@pytest.mark.parametrize("make", ["positive_q", "integer", "low_rank", "sparse"])
+def test_units_and_order_do_not_matter(make):
+    """Each row and column in units of its own, 1e-8 to 1e8, and the pairs permuted: the same solutions.
+
+    tol is wide since rounding in M z alone exceeds 1e-10 of |q| where the units of w differ so much.
+    """
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = 1 + seed % 6
+        problem = globals()[make](rng, n)
+        row, column, order = 10 ** rng.uniform(-8, 8, n), 10 ** rng.uniform(-8, 8, n), rng.permutation(n)
+        scaled = LCP((row[:, None] * problem.M * column)[np.ix_(order, order)], (row * problem.q)[order])
+        plain, found = all_solutions(problem), all_solutions(scaled, tol=1e-4)
+        assert found.complete
+        assert not found.doubtful
+        assert [piece.dimension for piece in found.continua] == [piece.dimension for piece in plain.continua]
+        assert len(found.points) == len(plain.points)
+        for z in plain.points:
+            assert min(np.abs(z[order] - y * column[order]).max() for y in found.points) < 1e-8
 
 
 @pytest.mark.core

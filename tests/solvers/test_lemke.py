@@ -160,3 +160,21 @@ def test_mixed_problems_with_a_known_solution(kind):
         assert (problem.lower <= answer.x).all()
         assert (answer.x <= problem.upper).all()
         assert residual(problem, answer.x) <= 1e-10
+
+
+@pytest.mark.core
+def test_one_compiled_call_and_the_general_reduction_agree():
+    """Small dense problems are reduced inside compiled code, sparse ones never are."""
+    for kind in ("pd", "saddle"):
+        for seed in range(15):
+            problem = random_mixed(kind, 1 + seed % 9, seed)
+            same = MixedLCP(sparse.csr_array(problem.M), problem.q, problem.lower, problem.upper)
+            np.testing.assert_allclose(Lemke().solve(problem).require().y, Lemke().solve(same).require().y, atol=1e-8)
+
+
+@pytest.mark.core
+def test_equations_that_need_the_roles_of_a_pair_swapped():
+    """A diode bridge in miniature: the equation z_2 = 1 has no free variable of its own."""
+    M = np.array([[0.0, 1.0], [1.0, 0.0]])  # z_1 free: w_1 = z_2 - 1 = 0;  0 <= z_2 ⊥ w_2 = z_1 >= 0
+    answer = Lemke().solve(MixedLCP(M, [-1.0, 0.0], [-np.inf, 0.0], [np.inf, np.inf])).require()
+    np.testing.assert_allclose(answer.x, [0.0, 1.0], atol=1e-15)

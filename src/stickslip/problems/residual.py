@@ -48,8 +48,7 @@ def _(problem: LCP, x: ArrayLike, y: Vector | None = None) -> float:
 def _(problem: MixedLCP, x: ArrayLike, y: Vector | None = None) -> float:
     z = point(x, problem.size)
     w = problem.value(z) if y is None else y
-    scale = length(problem.q) if problem.is_conic else 1.0 + length(problem.q)
-    return relative(box_map_length(z, w, problem.lower, problem.upper), scale)
+    return float(relative_box_map(z, w, problem.q, problem.lower, problem.upper))
 
 
 @residual.register
@@ -121,7 +120,23 @@ def relative_min_map(z, w, q):
         if not (abs(z[i]) < np.inf and abs(w[i]) < np.inf):
             return np.inf
         map_[i] = z[i] if z[i] < w[i] else w[i]
-    distance, scale = length(map_), length(q)
+    return over(length(map_), length(q))
+
+
+@kernel
+def relative_box_map(z, w, q, lower, upper):
+    """|z - P(z - w)| over |q|, or over 1 + |q| where a bound is neither zero nor infinite."""
+    conic = True
+    for i in range(z.size):
+        conic = conic and (lower[i] == 0.0 or lower[i] == -np.inf) and (upper[i] == 0.0 or upper[i] == np.inf)
+    return over(box_map_length(z, w, lower, upper), length(q) if conic else 1.0 + length(q))
+
+
+@kernel
+def over(distance, scale):
+    """distance / scale; inf where either is not finite, since distance / inf would read as zero."""
+    if not (distance < np.inf and scale < np.inf):
+        return np.inf
     return distance / scale if scale > TINY else distance
 
 

@@ -28,7 +28,7 @@ from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Vector, density
+from stickslip.problems.matrix import Vector, as_dense, density
 from stickslip.problems.mixed import MixedLCP
 
 Integers = NDArray[np.int64]
@@ -72,15 +72,17 @@ IDENTITY = Factor(NO_INTEGERS, NO_INTEGERS, NO_MATRIX, NO_INTEGERS, *NO_SPARSE)
 
 def scaled(problem: LCP | MixedLCP) -> tuple[Columns, Vector, Vector]:
     """The columns of R M C and the positive powers of two R, C that bring row and column sums near one."""
-    M = problem.M
-    if not sparse.issparse(M) and (problem.size < SPARSE_FROM or density(M) > SPARSE_BELOW):
-        dense, row, column = equilibrate_dense(M)
+    M, full = problem.M, density(problem.M) > SPARSE_BELOW or problem.size < SPARSE_FROM
+    if full:
+        dense, row, column = equilibrate_dense(as_dense(M))
         return Columns(dense, NO_INTEGERS, NO_INTEGERS, NO_VALUES), row, column
-    csc = sparse.csc_array(M)
-    starts, rows = csc.indptr.astype(np.int64), csc.indices.astype(np.int64)
-    values, row, column = equilibrate_sparse(starts, rows, csc.data)
-    if density(M) > SPARSE_BELOW:
-        return Columns(csc.toarray().T * column[:, None] * row, NO_INTEGERS, NO_INTEGERS, NO_VALUES), row, column
+    if sparse.issparse(M):
+        by_columns = sparse.csc_array(M)
+        starts, rows = by_columns.indptr.astype(np.int64), by_columns.indices.astype(np.int64)
+        values = by_columns.data
+    else:
+        starts, rows, values = nonzeros_by_column(M)
+    values, row, column = equilibrate_sparse(starts, rows, values)
     return Columns(NO_MATRIX, starts, rows, values), row, column
 
 
@@ -132,11 +134,31 @@ def sparse_block(columns: Columns, d: Vector, rows: Integers, variables: Integer
 
 
 @kernel
+def nonzeros_by_column(M):
+    """Starts, rows and values of the columns of a dense matrix."""
+    n = M.shape[0]
+    starts = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        for j in range(n):
+            starts[j + 1] += M[i, j] != 0.0
+    for j in range(n):
+        starts[j + 1] += starts[j]
+    rows, values, place = np.empty(starts[n], np.int64), np.empty(starts[n]), starts.copy()
+    for i in range(n):
+        for j in range(n):
+            if M[i, j] != 0.0:
+                rows[place[j]] = i
+                values[place[j]] = M[i, j]
+                place[j] += 1
+    return starts, rows, values
+
+
+@kernel
 def equilibrate_dense(M):
     """Row j of the result is column j of R M C, whose absolute row and column sums are near one."""
     n = M.shape[0]
     row, column, row_sum, column_sum = np.ones(n), np.ones(n), np.empty(n), np.empty(n)
-    for _ in range(3):
+    for _ in range(2):
         for j in range(n):
             column_sum[j] = 0.0
         for i in range(n):
@@ -162,7 +184,7 @@ def equilibrate_sparse(starts, rows, values):
     """The values of R M C for M by columns, as in equilibrate_dense."""
     n = starts.size - 1
     row, column, row_sum, column_sum = np.ones(n), np.ones(n), np.empty(n), np.empty(n)
-    for _ in range(3):
+    for _ in range(2):
         for i in range(n):
             row_sum[i] = 0.0
         for j in range(n):
@@ -215,13 +237,17 @@ def load(columns, d, variable, column):
     if variable == 2 * n:
         for i in range(n):
             column[i] = -d[i]
-        return
-    for i in range(n):
-        column[i] = 0.0
-    if variable < n:
-        column[variable] = 1.0
+    elif variable >= n and columns.dense.shape[0] > 0:
+        source = columns.dense[variable - n]
+        for i in range(n):
+            column[i] = -source[i]
     else:
-        subtract_column(columns, d, variable, 1.0, column)
+        for i in range(n):
+            column[i] = 0.0
+        if variable < n:
+            column[variable] = 1.0
+        else:
+            subtract_column(columns, d, variable, 1.0, column)
 
 
 @kernel

@@ -140,9 +140,10 @@ def shown(z: Vector) -> str:
 def all_solutions(problem: LCP | MixedLCP, *, tol: float | None = None, max_nodes: int = 1_000_000) -> Solutions:
     """Every isolated solution of the problem, and its continua of solutions by dimension, point and directions.
 
-    tol is on the problem's own residual of each solution listed (1e-10 unless stated). The cost grows
-    exponentially with the number of complementary pairs in general: 25 pairs take milliseconds, 40 a second.
-    Where max_nodes branches were not enough, what was found is returned with `complete` false.
+    tol is on the problem's own residual of each solution listed (1e-10 unless stated). In general the cost grows
+    exponentially with the number of complementary pairs: 25 take some 10 ms, 40 about a second, and longer where
+    there are thousands of solutions to list. Where max_nodes branches were not enough, what was found is returned
+    with `complete` false.
     """
     started = time.perf_counter()
     form = standard_form(problem)
@@ -153,7 +154,8 @@ def all_solutions(problem: LCP | MixedLCP, *, tol: float | None = None, max_node
         raise InputError(f"all_solutions: max_nodes is {max_nodes}, expected at least 1")
     start = without_free_variables(form)
     leaves, complete, reach, nodes = ([], True, math.inf, 0) if start is None else enumerate_leaves(start, max_nodes)
-    continua, points, doubtful = sorted_out(form, [solved_again(form, leaf) for leaf in leaves], tolerance)
+    pieces, reach = without_contradictory(form, [solved_again(form, leaf) for leaf in leaves], tolerance, reach)
+    continua, points, doubtful = sorted_out(form, pieces, tolerance)
     listed = [*points, *(piece.point for piece in continua)]
     return Solutions(
         points=tuple(points),
@@ -282,17 +284,29 @@ def standard_form(problem: LCP | MixedLCP) -> StandardForm:
 def balanced(table: Dense) -> tuple[Dense, Vector, Vector]:
     """Rows and columns of (A, b) scaled to entries around one, and the units of the variables x_B and x_N.
 
-    Ruiz' equilibration (each row and column divided by the root of its largest entry, repeatedly), in powers of two.
+    Curtis and Reid's scaling: the logarithms of the scaled entries have the least sum of squares, so that a
+    change of units is undone. Entries that stay below 1e-10 are left out of the next pass, not to be raised at
+    the cost of the others. Then the largest entry of each row and column is brought to one (Ruiz).
     """
     with np.errstate(divide="ignore"):
         exponent = np.log2(np.abs(table))
-    row, column = np.zeros(table.shape[0]), np.zeros(table.shape[1])
-    for _ in range(20):
+    rows, columns = table.shape
+    row, column, present = np.zeros(rows), np.zeros(columns), np.isfinite(exponent)
+    counted = present
+    for _ in range(3):
+        total = np.where(counted, exponent, 0.0)
+        normal = np.block(
+            [
+                [np.diag(counted.sum(axis=1)), counted.astype(float)],
+                [counted.T.astype(float), np.diag(counted.sum(axis=0))],
+            ]
+        ) + 1e-6 * np.eye(rows + columns)  # fixes the factor that rows and columns may exchange
+        row, column = np.split(-np.linalg.solve(normal, np.append(total.sum(axis=1), total.sum(axis=0))), [rows])
+        counted = present & (exponent + row[:, None] + column > math.log2(1e-10))
+    for _ in range(10):
         now = exponent + row[:, None] + column
-        largest = now.max(axis=1, initial=-np.inf)
-        row -= np.where(np.isfinite(largest), largest / 2, 0.0)
-        largest = now.max(axis=0, initial=-np.inf)
-        column -= np.where(np.isfinite(largest), largest / 2, 0.0)
+        for factor, largest in ((row, now.max(axis=1, initial=-np.inf)), (column, now.max(axis=0, initial=-np.inf))):
+            factor -= np.where(np.isfinite(largest), largest / 2, 0.0)
     row, column = np.exp2(np.round(row)), np.exp2(np.round(column))
     return row[:, None] * table * column, 1 / (row * column[-1]), column[:-1] / column[-1]
 
@@ -837,8 +851,7 @@ class Piece:
 def solved_again(form: StandardForm, leaf: Leaf) -> Piece:
     """The leaf's equations solved from the problem's data, by the singular value decomposition, from the leaf's x."""
     pairs, size = form.pairs, form.q.size
-    movable, equal = np.ones(size, bool), np.ones(size, bool)
-    movable[:pairs], equal[:pairs] = ~leaf.zero[:pairs], leaf.zero[pairs:]
+    movable, equal = unknowns_and_equations(form, leaf.zero)
     U, s, Vt = np.linalg.svd(form.M[equal][:, movable])
     rank = min(int(movable.sum()) - leaf.dimension, s.size)
 
@@ -861,6 +874,44 @@ def solved_again(form: StandardForm, leaf: Leaf) -> Piece:
     along[movable] = Vt[rank:].T
     slack = np.concatenate([left[:pairs], form.right(z, left)[:pairs]])
     return Piece(z, leaf.dimension, slack, leaf.zero, along, residual(form.problem, z))
+
+
+def unknowns_and_equations(form: StandardForm, zero: Mask) -> tuple[Mask, Mask]:
+    """Which of left are not given as zero, and which of right are."""
+    movable, equal = np.ones(form.q.size, bool), np.ones(form.q.size, bool)
+    movable[: form.pairs], equal[: form.pairs] = ~zero[: form.pairs], zero[form.pairs :]
+    return movable, equal
+
+
+def without_contradictory(
+    form: StandardForm, pieces: list[Piece], tol: float, reach: float
+) -> tuple[list[Piece], float]:
+    """Without the leaves that only rounding kept: their residual is poor, since their equations have no solution.
+
+    Such a leaf has a singular system, which errors in the dictionary made look regular.
+    """
+    kept = []
+    for piece in pieces:
+        excluded = 0.0 if piece.residual <= tol else excluded_below(form, piece.zero)
+        if excluded >= FAR:
+            reach = min(reach, excluded)
+        else:
+            kept.append(piece)
+    return kept, reach
+
+
+def excluded_below(form: StandardForm, zero: Mask) -> float:
+    """The equations K x + k = 0 of a leaf have no solution x whose entries are all below this in size.
+
+    For each left singular vector u of K:  |uᵀ k| = |uᵀ K x| <= |uᵀ K|₁ max |x|.
+    """
+    movable, equal = unknowns_and_equations(form, zero)
+    K, k = form.M[equal][:, movable], form.q[equal]
+    u = np.linalg.svd(K)[0].T
+    roundoff = (k.size + 2) * np.finfo(float).eps
+    margin = np.abs(u @ k) - roundoff * np.abs(u) @ np.abs(k)
+    leak = np.abs(u @ K).sum(axis=1) + roundoff * (np.abs(u) @ np.abs(K)).sum(axis=1)
+    return max((float(a / b) if b > 0 else math.inf for a, b in zip(margin, leak, strict=True) if a > 0), default=0.0)
 
 
 def sorted_out(

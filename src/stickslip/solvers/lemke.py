@@ -13,7 +13,7 @@ B⁻¹ (q, p) lexicographically [2]: the perturbed problem is degenerate for sma
 many hyperplanes, so no basis repeats. One more column does the work of the n columns of the usual rule.
 
 *Accuracy.* The basis is factorised, scaled and refactorised after `refactor` pivots (basis.py), and the last one is
-refined against the data. If the residual still misses tol, the run is repeated with an eighth of `refactor`, down to 1.
+refined against the data. If the residual still misses tol, the run is repeated once, factorising eight times as often.
 
 [1] Cottle, Pang, Stone, The Linear Complementarity Problem, SIAM 2009.
 [2] Eaves, The linear complementarity problem, Management Science 17 (1971) 612-634.
@@ -47,7 +47,7 @@ from stickslip.solvers.basis import (
     load,
     scaled,
 )
-from stickslip.solvers.reduction import reduce
+from stickslip.solvers.reduction import expand_small, reduce, reduce_small, small_lcp
 from stickslip.solvers.solution import Ray, Solution, Status, conclude
 
 SOLVED, RAY, MAX_ITER, STALLED, NONFINITE = range(5)  # as in Status
@@ -59,7 +59,7 @@ TIE_SHARE = 1e-7  # among tied rows, entries below this share of the largest are
 TIE = 1e-13  # ratios that differ by this share of the largest right-hand side are tied
 LOST = 1e-6  # a basic value below minus this share of the largest, after factorising, means feasibility is lost
 LARGEST_PROGRAM = 1000  # rows up to which a ray is followed by a linear program that looks for a proof
-SMALL = 40  # rows up to which a dense problem is solved in one call into compiled code
+SMALL, SMALL_MIXED = 128, 40  # rows up to which a dense problem is solved in one call into compiled code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,20 +81,23 @@ class Lemke:
         if isinstance(problem, LCP):
             lcp, expand = problem, None
         elif isinstance(problem, MixedLCP):
+            if self.covering is None and problem.size <= SMALL_MIXED and not sparse.issparse(problem.M):
+                answer = solve_small_mixed(self, problem, started)
+                if answer.solved:
+                    return answer
             reduced = reduce(problem)
             if reduced is None:
                 return conclude(problem, self, np.zeros(problem.size), Status.STALLED, 0, started)
             lcp, expand = reduced
         else:
             raise InputError(f"Lemke: got a {type(problem).__name__}, expected an LCP or MixedLCP")
-        spent, refactor = 0, self.refactor
-        while True:
-            z, ended, pivots, ray = run(self, lcp, refactor)
-            spent += pivots
-            answer = conclude(problem, self, z if expand is None else expand(z), ended, spent, started, ray)
-            if answer.status is not Status.STALLED or refactor == 1:
-                return answer
-            refactor = max(1, refactor // 8)
+        z, ended, pivots, ray = run(self, lcp, self.refactor)
+        answer = conclude(problem, self, z if expand is None else expand(z), ended, pivots, started, ray)
+        if answer.status is Status.STALLED and self.refactor > 1:
+            z, ended, more, ray = run(self, lcp, max(1, self.refactor // 8))
+            z = z if expand is None else expand(z)
+            answer = conclude(problem, self, z, ended, pivots + more, started, ray)
+        return answer
 
 
 def run(settings: Lemke, problem: LCP, refactor: int) -> tuple[Vector, Status, int, Ray | None]:
@@ -122,6 +125,12 @@ def run(settings: Lemke, problem: LCP, refactor: int) -> tuple[Vector, Status, i
     z = basic_solution(basis, x, column)
     ray = None if ended != RAY else ray_of(problem, basis, x, entering, direction, z, column)
     return z, Status(ended), pivots, ray
+
+
+def solve_small_mixed(settings: Lemke, problem: MixedLCP, started: float) -> Solution:
+    limit = 1000 + 50 * problem.size if settings.max_iter is None else settings.max_iter
+    ended, pivots, z = run_small_mixed(problem.M, problem.q, problem.lower, problem.upper, settings.refactor, limit)
+    return conclude(problem, settings, z, Status.STALLED if ended == REFACTOR else Status(ended), pivots, started)
 
 
 def covering(d: tuple[float, ...], n: int) -> Vector:
@@ -191,6 +200,17 @@ def run_small(M, q, capacity, limit):
 
 
 @kernel
+def run_small_mixed(M, q, lower, upper, capacity, limit):
+    """The same for a mixed problem: reduced, solved and expanded in one call; STALLED if equations are redundant."""
+    regular, table, kind, basic, nonbasic, row_of, sign, base = reduce_small(M, q, lower, upper)
+    if not regular:
+        return STALLED, 0, np.zeros(q.size)
+    S, s = small_lcp(table, kind, basic, nonbasic)
+    ended, pivots, z = run_small(S, s, capacity, limit)
+    return ended, pivots, expand_small(z, table, kind, basic, nonbasic, row_of, sign, base, lower, upper)
+
+
+@kernel
 def advance(columns, factor, q, d, capacity, limit, basis, x, direction, entering, pivots):
     """Pivot until the method ends or the eta file is full. Each pass of the loop is one solve with B:
 
@@ -198,7 +218,7 @@ def advance(columns, factor, q, d, capacity, limit, basis, x, direction, enterin
     """
     n = q.size
     etas, eta_rows, p = np.empty((capacity, n)), np.empty(capacity, np.int64), np.empty(n)
-    s, work = np.empty(n), np.empty(n)
+    s, work, tied = np.empty(n), np.empty(n), np.empty(n, np.int64)
     count, task, scale = 0, VALUES, 0.0
     irregular(p)
     for i in range(n):
@@ -236,7 +256,7 @@ def advance(columns, factor, q, d, capacity, limit, basis, x, direction, enterin
             copy(direction, p)
             task = PIVOT
         elif task == PIVOT:
-            r = blocking_row(basis, x, p, direction, scale)
+            r = blocking_row(basis, x, p, direction, scale, tied)
             if r < 0:
                 return RAY if r == -1 else NONFINITE, pivots, entering
             leaving = basis[r]
@@ -296,31 +316,37 @@ def exchange(basis, x, p, direction, r, entering, etas, eta_rows, count):
 
 
 @kernel
-def blocking_row(basis, x, p, direction, scale):
+def blocking_row(basis, x, p, direction, scale, tied):
     """The row that blocks first, ties broken by p; z0 is preferred. -1: none blocks, -2: not a number."""
     n = x.size
-    largest = 0.0
+    largest, total = 0.0, 0.0
     for i in range(n):
         a = abs(direction[i])
-        if not a < np.inf:
-            return -2
-        largest = max(largest, a)
+        total += a
+        if a > largest:
+            largest = a
+    if not total < np.inf:
+        return -2
     threshold, bound = PIVOT_SHARE * largest, np.inf
     for i in range(n):
         if direction[i] > threshold:
-            bound = min(bound, (max(x[i], 0.0) + TIE * scale) / direction[i])
+            room = max(x[i], 0.0) + TIE * scale
+            if room < bound * direction[i]:
+                bound = room / direction[i]
     if bound == np.inf:
         return -1
-    strongest = 0.0
+    count, strongest = 0, 0.0
     for i in range(n):
         if direction[i] > threshold and x[i] <= bound * direction[i]:
             if basis[i] == 2 * n:
                 return i
             strongest = max(strongest, direction[i])
-    threshold = max(threshold, TIE_SHARE * strongest)
+            tied[count] = i
+            count += 1
     best = -1
-    for i in range(n):
-        tied = direction[i] > threshold and x[i] <= bound * direction[i]
-        if tied and (best < 0 or p[i] * direction[best] < p[best] * direction[i]):
+    for k in range(count):
+        i = tied[k]
+        strong = direction[i] > TIE_SHARE * strongest
+        if strong and (best < 0 or p[i] * direction[best] < p[best] * direction[i]):
             best = i
     return best

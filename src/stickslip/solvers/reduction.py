@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Dense, Matrix, Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
@@ -63,8 +64,8 @@ def flipped(M: Matrix, kept: Integers, sign: Vector) -> Matrix:
         return M
     if sparse.issparse(M):
         signs = sparse.dia_array((sign[None, :], [0]), shape=(kept.size, kept.size))
-        return sparse.csr_array(signs @ M[kept][:, kept] @ signs)
-    return sign[:, None] * M[np.ix_(kept, kept)] * sign
+        return sparse.csr_array(signs @ block(M, kept, kept) @ signs)
+    return sign[:, None] * block(M, kept, kept) * sign
 
 
 def with_upper_bounds(M: Matrix, q: Vector, boxed: Integers, width: Vector) -> tuple[Matrix, Vector]:
@@ -97,9 +98,9 @@ def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> tuple[LCP, Ca
     if inverse is None:
         return None
     rest = np.setdiff1d(C, swapped)
-    gain, offset = inverse(M[rows][:, rest]), inverse(q[rows])  # z_α = A⁻¹ w_α - gain z_rest - offset
-    across = M[rest][:, columns]
-    S, s = M[rest][:, rest] - across @ gain, q[rest] - across @ offset
+    gain, offset = inverse(block(M, rows, rest)), inverse(q[rows])  # z_α = A⁻¹ w_α - gain z_rest - offset
+    across = block(M, rest, columns)
+    S, s = block(M, rest, rest) - across @ gain, q[rest] - across @ offset
     if swapped.size:
         S, s = with_swapped(S, s, gain, offset, across, inverse, rows, columns, swapped)
 
@@ -134,16 +135,20 @@ def with_swapped(
     return np.concatenate([top, bottom]), np.concatenate([s, -offset[mine]])
 
 
+def block(M: Matrix, rows: Integers, columns: Integers) -> Matrix:
+    return sparse.csr_array(M[rows][:, columns]) if sparse.issparse(M) else M[np.ix_(rows, columns)]
+
+
 def invert(M: Matrix, rows: Integers, columns: Integers) -> Callable[[Any], Any] | None:
     """b -> M[rows, columns]⁻¹ b for vectors and matrices; None where the block is singular to working precision."""
-    block = M[rows][:, columns]
     if rows.size == 0:
         return lambda b: b
-    if not sparse.issparse(block):
-        return solving(factorise(block))
-    if block.nnz == rows.size and (block.indices == np.arange(rows.size)).all():  # diagonal, as a mass matrix
-        return lambda b: sparse.csr_array(b.multiply(1.0 / block.data[:, None])) if b.ndim == 2 else b / block.data
-    solve = solving(factorise(sparse.csr_array(block)))
+    A = block(M, rows, columns)
+    if not sparse.issparse(A):
+        return solving(factorise(A))
+    if A.nnz == rows.size and (A.indices == np.arange(rows.size)).all():  # diagonal, as a mass matrix
+        return lambda b: sparse.csr_array(b.multiply(1.0 / A.data[:, None])) if b.ndim == 2 else b / A.data
+    solve = solving(factorise(A))
     if solve is None:
         return None
     return lambda b: sparse.csr_array(solve(b.toarray())) if b.ndim == 2 else solve(b)
@@ -185,3 +190,155 @@ def regular_part(block: Dense) -> tuple[Integers, Integers]:
     columns = np.sort(columns[:rank])
     _, _, rows = linalg.qr(block[:, columns].T, mode="economic", pivoting=True)
     return np.sort(rows[:rank]), columns
+
+
+# The same for small dense problems, inside compiled code.
+
+PAIR, EQUATION = 0, 1  # kinds of row of the table
+
+
+@kernel
+def reduce_small(M, q, lower, upper):
+    """The dictionary  right = table (left, 1)  of a small problem after its free variables are pivoted in.
+
+    left_i is z' of the i-th row that is not fixed, then t of the boxed ones; right_i is its w. Variable i is left_i,
+    variable size + i is right_i; `basic` and `nonbasic` say where they stand. False: some equation is left over.
+    """
+    n = q.size
+    size = 0
+    for i in range(n):
+        size += (lower[i] < upper[i]) + (-np.inf < lower[i] < upper[i] < np.inf)
+    row_of, sign, base = np.empty(size, np.int64), np.ones(size), np.empty(n)
+    kept = 0
+    for i in range(n):
+        base[i] = lower[i] if lower[i] > -np.inf else (upper[i] if upper[i] < np.inf else 0.0)
+        if lower[i] < upper[i]:
+            row_of[kept] = i
+            sign[kept] = -1.0 if lower[i] == -np.inf and upper[i] < np.inf else 1.0
+            kept += 1
+    table, kind = np.zeros((size, size + 1)), np.zeros(size, np.int64)
+    k = kept
+    for a in range(kept):
+        i = row_of[a]
+        kind[a] = EQUATION if lower[i] == -np.inf and upper[i] == np.inf else PAIR
+        total = q[i]
+        for j in range(n):
+            total += M[i, j] * base[j]
+        table[a, size] = sign[a] * total
+        for b in range(kept):
+            table[a, b] = sign[a] * M[i, row_of[b]] * sign[b]
+        if -np.inf < lower[i] and upper[i] < np.inf:  # the pair t ⊥ width - z'
+            row_of[k] = i
+            table[a, k], table[k, a], table[k, size] = 1.0, -1.0, upper[i] - lower[i]
+            k += 1
+    basic, nonbasic = np.empty(size, np.int64), np.empty(size, np.int64)
+    for i in range(size):
+        basic[i], nonbasic[i] = size + i, i
+    regular = pivot_free_in(table, kind, basic, nonbasic)
+    return regular, table, kind, basic, nonbasic, row_of[:kept], sign, base
+
+
+@kernel
+def pivot_free_in(table, kind, basic, nonbasic):
+    """Free variables become basic and equations nonbasic, largest pivots first; False if some cannot.
+
+    Three rounds: an equation against a free variable; an equation left over against the left side of a pair, which then
+    has both sides basic; a free variable left over against the right side of such a pair, whose roles are then swapped.
+    """
+    size = kind.size
+    largest = 0.0
+    for i in range(size):
+        for j in range(size):
+            largest = max(largest, abs(table[i, j]))
+    left_basic = np.zeros(size, np.bool_)
+    for phase in range(3):
+        while True:
+            best, r, c = 1e-11 * largest, -1, -1
+            for i in range(size):
+                pair = basic[i] - size
+                if pair < 0 or (kind[pair] == EQUATION) == (phase == 2) or (phase == 2 and not left_basic[pair]):
+                    continue
+                for j in range(size):
+                    v = nonbasic[j]
+                    if v < size and (kind[v] == PAIR) == (phase == 1) and abs(table[i, j]) > best:
+                        best, r, c = abs(table[i, j]), i, j
+            if r < 0:
+                break
+            if phase == 1:
+                left_basic[nonbasic[c]] = True
+            elif phase == 2:
+                left_basic[basic[r] - size] = False
+            exchange(table, r, c)
+            basic[r], nonbasic[c] = nonbasic[c], basic[r]
+    for i in range(size):
+        equation_basic = basic[i] >= size and kind[basic[i] - size] == EQUATION
+        free_nonbasic = nonbasic[i] < size and kind[nonbasic[i]] == EQUATION
+        if equation_basic or free_nonbasic:
+            return False
+    return True
+
+
+@kernel
+def exchange(table, r, c):
+    """Let the basic variable of row r and the nonbasic one of column c change places."""
+    size = table.shape[0]
+    p = table[r, c]
+    for j in range(size + 1):
+        table[r, j] = -table[r, j] / p
+    table[r, c] = 1.0 / p
+    for i in range(size):
+        f = table[i, c]
+        if i != r and f != 0.0:
+            table[i, c] = 0.0
+            for j in range(size + 1):
+                table[i, j] += f * table[r, j]
+
+
+@kernel
+def small_lcp(table, kind, basic, nonbasic):
+    """M and q of the LCP between the basic and the nonbasic sides of the pairs."""
+    size = kind.size
+    place, column, pairs = np.empty(size, np.int64), np.empty(size, np.int64), 0
+    for i in range(size):
+        pairs += kind[i] == PAIR
+    for i in range(size):
+        place[basic[i] % size], column[nonbasic[i] % size] = i, i
+    M, q, a = np.empty((pairs, pairs)), np.empty(pairs), 0
+    for i in range(size):
+        if kind[i] == PAIR:
+            q[a] = table[place[i], size]
+            b = 0
+            for j in range(size):
+                if kind[j] == PAIR:
+                    M[a, b] = table[place[i], column[j]]
+                    b += 1
+            a += 1
+    return M, q
+
+
+@kernel
+def expand_small(z, table, kind, basic, nonbasic, row_of, sign, base, lower, upper):
+    """The mixed problem's z from the LCP's: nonbasic sides of the pairs are z, all equations are zero."""
+    size = kind.size
+    value, order, k = np.zeros(size), np.empty(size, np.int64), 0
+    for i in range(size):
+        order[i] = k
+        k += kind[i] == PAIR
+    for j in range(size):
+        v = nonbasic[j] % size
+        value[j] = z[order[v]] if kind[v] == PAIR else 0.0
+    left = np.zeros(size)
+    for j in range(size):
+        if nonbasic[j] < size:
+            left[nonbasic[j]] = value[j]
+    for i in range(size):
+        if basic[i] < size:
+            total = table[i, size]
+            for j in range(size):
+                total += table[i, j] * value[j]
+            left[basic[i]] = total
+    x = base.copy()
+    for a in range(row_of.size):
+        i = row_of[a]
+        x[i] = min(max(base[i] + sign[a] * left[a], lower[i]), upper[i])
+    return x

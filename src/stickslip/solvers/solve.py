@@ -5,8 +5,8 @@ at most tol, and `Solution.attempts` lists every method that ran:
 
  1. with a starting point x0: block pivoting from the sets x0 suggests, at most `WARM` factorisations; a
     neighbouring problem (the next time step) usually needs one or two;
- 2. tol of at least `LOOSE`, M symmetric with a positive diagonal: projected Gauss–Seidel for `SWEEPS` sweeps, which
-    cost no more than a few pivots each and are often enough for a loose tol;
+ 2. tol of at least `LOOSE`, more than `FEW_ROWS` rows, M symmetric with a positive diagonal: projected Gauss–Seidel
+    for `SWEEPS` sweeps, which cost no more than a few pivots each and are often enough for a loose tol;
  3. M symmetric and more than `LARGE` rows: the interior point method, whose iterations do not grow with the size;
  4. Lemke's method: it solves every monotone, copositive-plus and P-matrix problem that has a solution. If it ends on
     a ray that proves the problem infeasible, `auto` ends there;
@@ -35,12 +35,13 @@ from stickslip.problems.cone import ConeProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Matrix, Vector
 from stickslip.problems.mixed import MixedLCP
-from stickslip.solvers.lemke import SMALL, Lemke
+from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.solution import Problem, Solution, Solver, Status
 
 WARM = 10  # factorisations of block pivoting from x0
 LOOSE = 1e-6  # tol from which projected Gauss–Seidel is worth trying
 SWEEPS = 500  # of projected Gauss–Seidel
+FEW_ROWS = 128  # up to which Lemke takes less than a tenth of a millisecond, whatever tol
 LARGE = 500  # rows from which the interior point method goes before Lemke, if M is symmetric
 FEW = 20  # complementary pairs that enumeration takes on
 
@@ -121,7 +122,7 @@ def ladder(problem: Problem, x0: Vector | None, tol: float) -> Iterator[Solver]:
         return
     if x0 is not None:
         yield replace(named("judice_pires", tol), max_iter=WARM)  # type: ignore[type-var]
-    large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > SMALL
+    large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > FEW_ROWS
     if (large or loose) and nearly_symmetric(problem.M):
         if loose and (problem.M.diagonal() > 0).all():
             yield replace(named("pgs", tol), max_iter=SWEEPS)  # type: ignore[type-var]
