@@ -207,7 +207,8 @@ def reduce_small(M, q, lower, upper):
     n = q.size
     size = 0
     for i in range(n):
-        size += (lower[i] < upper[i]) + (-np.inf < lower[i] < upper[i] < np.inf)
+        if lower[i] < upper[i]:
+            size += 2 if -np.inf < lower[i] and upper[i] < np.inf else 1
     row_of, sign, base = np.empty(size, np.int64), np.ones(size), np.empty(n)
     kept = 0
     for i in range(n):
