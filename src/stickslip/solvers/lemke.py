@@ -31,10 +31,11 @@ from scipy.optimize import linprog
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Vector, vector
+from stickslip.problems.matrix import Vector, density, vector
 from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.basis import (
     IDENTITY,
+    SPARSE_BELOW,
     Columns,
     Factor,
     Integers,
@@ -59,7 +60,7 @@ TIE_SHARE = 1e-7  # among tied rows, entries below this share of the largest are
 TIE = 1e-13  # ratios that differ by this share of the largest right-hand side are tied
 LOST = 1e-6  # a basic value below minus this share of the largest, after factorising, means feasibility is lost
 LARGEST_PROGRAM = 1000  # rows up to which a ray is followed by a linear program that looks for a proof
-SMALL, SMALL_MIXED = 128, 40  # rows up to which a dense problem is solved in one call into compiled code
+SMALL, SMALL_MIXED = 128, 100  # rows up to which a dense problem is solved in one call into compiled code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ class Lemke:
         if isinstance(problem, LCP):
             lcp, expand = problem, None
         elif isinstance(problem, MixedLCP):
-            if self.covering is None and problem.size <= SMALL_MIXED and not sparse.issparse(problem.M):
+            if self.covering is None and suits_one_call(problem):
                 answer = solve_small_mixed(self, problem, started)
                 if answer.solved:
                     return answer
@@ -125,6 +126,13 @@ def run(settings: Lemke, problem: LCP, refactor: int) -> tuple[Vector, Status, i
     z = basic_solution(basis, x, column)
     ray = None if ended != RAY else ray_of(problem, basis, x, entering, direction, z, column)
     return z, Status(ended), pivots, ray
+
+
+def suits_one_call(problem: MixedLCP) -> bool:
+    """Elimination without blocks beats LAPACK and its overhead for few rows, or for some more with many zeros."""
+    if sparse.issparse(problem.M) or problem.size > 2 * SMALL:
+        return False
+    return problem.size <= SMALL_MIXED or density(problem.M) <= SPARSE_BELOW
 
 
 def solve_small_mixed(settings: Lemke, problem: MixedLCP, started: float) -> Solution:

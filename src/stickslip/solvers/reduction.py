@@ -241,46 +241,59 @@ def reduce_small(M, q, lower, upper):
 
 @kernel
 def pivot_free_in(table, kind, basic, nonbasic):
-    """Free variables become basic and equations nonbasic, largest pivots first; False if some cannot.
+    """Free variables become basic and equations nonbasic; False if some cannot, to working precision.
 
     Three rounds: an equation against a free variable; an equation left over against the left side of a pair, which then
     has both sides basic; a free variable left over against the right side of such a pair, whose roles are then swapped.
     """
     size = kind.size
-    largest = 0.0
+    smallest = 0.0
     for i in range(size):
         for j in range(size):
-            largest = max(largest, abs(table[i, j]))
-    left_basic = np.zeros(size, np.bool_)
-    for phase in range(3):
-        while True:
-            best, r, c = 1e-11 * largest, -1, -1
-            for i in range(size):
-                pair = basic[i] - size
-                if pair < 0 or (kind[pair] == EQUATION) == (phase == 2) or (phase == 2 and not left_basic[pair]):
-                    continue
-                for j in range(size):
-                    v = nonbasic[j]
-                    if v < size and (kind[v] == PAIR) == (phase == 1) and abs(table[i, j]) > best:
-                        best, r, c = abs(table[i, j]), i, j
+            smallest = max(smallest, 1e-11 * abs(table[i, j]))
+    both_basic = np.zeros(size, np.bool_)
+    for wanted in (EQUATION, PAIR):
+        for r in range(size):
+            if basic[r] >= size and kind[basic[r] - size] == EQUATION:
+                c = strongest_column(table, kind, nonbasic, r, wanted, smallest)
+                if c >= 0:
+                    if wanted == PAIR:
+                        both_basic[nonbasic[c]] = True
+                    exchange(table, basic, nonbasic, r, c)
+                elif wanted == PAIR:
+                    return False
+    for c in range(size):
+        if nonbasic[c] < size and kind[nonbasic[c]] == EQUATION:
+            r = strongest_row(table, both_basic, basic, c, smallest)
             if r < 0:
-                break
-            if phase == 1:
-                left_basic[nonbasic[c]] = True
-            elif phase == 2:
-                left_basic[basic[r] - size] = False
-            exchange(table, r, c)
-            basic[r], nonbasic[c] = nonbasic[c], basic[r]
-    for i in range(size):
-        equation_basic = basic[i] >= size and kind[basic[i] - size] == EQUATION
-        free_nonbasic = nonbasic[i] < size and kind[nonbasic[i]] == EQUATION
-        if equation_basic or free_nonbasic:
-            return False
+                return False
+            both_basic[basic[r] - size] = False
+            exchange(table, basic, nonbasic, r, c)
     return True
 
 
 @kernel
-def exchange(table, r, c):
+def strongest_column(table, kind, nonbasic, r, wanted, smallest):
+    """The left side of the wanted kind with the largest entry in row r; -1 where none is above `smallest`."""
+    best, c = smallest, -1
+    for j in range(kind.size):
+        if abs(table[r, j]) > best and nonbasic[j] < kind.size and kind[nonbasic[j]] == wanted:
+            best, c = abs(table[r, j]), j
+    return c
+
+
+@kernel
+def strongest_row(table, both_basic, basic, c, smallest):
+    """The right side, of a pair with both sides basic, with the largest entry in column c; -1 where there is none."""
+    best, r = smallest, -1
+    for i in range(basic.size):
+        if abs(table[i, c]) > best and basic[i] >= basic.size and both_basic[basic[i] - basic.size]:
+            best, r = abs(table[i, c]), i
+    return r
+
+
+@kernel
+def exchange(table, basic, nonbasic, r, c):
     """Let the basic variable of row r and the nonbasic one of column c change places."""
     size = table.shape[0]
     p = table[r, c]
@@ -293,6 +306,7 @@ def exchange(table, r, c):
             table[i, c] = 0.0
             for j in range(size + 1):
                 table[i, j] += f * table[r, j]
+    basic[r], nonbasic[c] = nonbasic[c], basic[r]
 
 
 @kernel

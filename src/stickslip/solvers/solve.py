@@ -35,7 +35,6 @@ from stickslip.problems.cone import ConeProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Matrix, Vector
 from stickslip.problems.mixed import MixedLCP
-from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.solution import Problem, Solution, Solver, Status
 
 WARM = 10  # factorisations of block pivoting from x0
@@ -44,6 +43,8 @@ SWEEPS = 500  # of projected Gauss–Seidel
 FEW_ROWS = 128  # up to which Lemke takes less than a tenth of a millisecond, whatever tol
 LARGE = 500  # rows from which the interior point method goes before Lemke, if M is symmetric
 FEW = 20  # complementary pairs that enumeration takes on
+
+PROBLEMS = (LCP, MixedLCP, ConeProblem)
 
 # each method's name at the command line and in files, and the class it stands for
 METHODS = {
@@ -82,7 +83,7 @@ def named(method: str, tol: float) -> Solver:
 
 
 def problem_tolerance(problem: Any) -> float:
-    if not isinstance(problem, LCP | MixedLCP | ConeProblem):
+    if not isinstance(problem, PROBLEMS):
         raise InputError(f"solve: got a {type(problem).__name__}, expected an LCP, MixedLCP or ConeProblem")
     return problem.tolerance
 
@@ -101,7 +102,6 @@ class Auto:
 
     def solve(self, problem: Problem, x0: Vector | None = None) -> Solution:
         started = time.perf_counter()
-        problem_tolerance(problem)
         tried: list[Solution] = []
         for solver in ladder(problem, x0, self.tol):
             answer = solver.solve(problem, x0)
@@ -128,7 +128,7 @@ def ladder(problem: Problem, x0: Vector | None, tol: float) -> Iterator[Solver]:
             yield replace(named("pgs", tol), max_iter=SWEEPS)  # type: ignore[type-var]
         if large:
             yield named("interior_point", tol)
-    yield Lemke(tol=tol)
+    yield named("lemke", tol)
     yield named("newton", tol)
     yield named("interior_point", tol)
     if pairs(problem) <= FEW:
@@ -137,8 +137,9 @@ def ladder(problem: Problem, x0: Vector | None, tol: float) -> Iterator[Solver]:
 
 def decides(answer: Solution) -> bool:
     """Is the matter settled: solved, or shown to have no solution?"""
-    proof = answer.certificate is not None and answer.certificate.infeasible
-    return answer.solved or answer.status is Status.NO_SOLUTION or proof
+    if answer.certificate is not None:
+        return answer.certificate.infeasible
+    return answer.status is Status.SOLVED or answer.status is Status.NO_SOLUTION
 
 
 def best_failure(tried: list[Solution]) -> Solution:
