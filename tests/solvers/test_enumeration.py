@@ -114,6 +114,20 @@ def test_nearly_degenerate_solution_is_one(gap, sign):
 
 
 @pytest.mark.core
+@pytest.mark.parametrize("gap", [1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9])
+@pytest.mark.parametrize("stiffness", [1e-3, 1e-5, 1e-7])
+def test_a_tiny_value_that_makes_the_solution_is_not_taken_for_zero(gap, stiffness):
+    """A P-matrix, nearly singular: its solution has w_2 = gap, but w_2 = 0 would need z_2 = -gap / stiffness.
+
+    Where the gap is next to rounding the solution may be missed, but then the search does not claim completeness.
+    """
+    found = all_solutions(LCP([[1, 1], [1, 1 + stiffness]], [-1, -1 + gap]))
+    assert found.count == 1 or (gap < 1e-12 and not found.complete)
+    for z in found.points:
+        np.testing.assert_allclose(z, [1, 0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.core
 @pytest.mark.parametrize(("q", "count"), [([-1, -1], INF), ([-1, -2], 0)])
 def test_singular_equations_have_a_line_of_solutions_or_none(q, count):
     found = all_solutions(MixedLCP([[1, 1], [1, 1]], q, [-INF, -INF], [INF, INF]))

@@ -80,7 +80,8 @@ class Continuum:
         if len(ends) == 2:
             return f"a segment from {shown(ends[0])} to {shown(ends[1])}"
         if len(ends) == 1:
-            return f"a half-line from {shown(ends[0])} through {shown(self.point)}"
+            along = self.directions[:, 0] if math.isfinite(self.extent[0, 0]) else -self.directions[:, 0]
+            return f"a half-line from {shown(ends[0])} along {shown(along)}"
         return f"a line through {shown(self.point)} along {shown(self.directions[:, 0])}"
 
     def __repr__(self) -> str:
@@ -92,8 +93,8 @@ class Solutions:
     """Every solution of a problem: the isolated ones as points, the others as maximal continua.
 
     `complete` means that every branch of the search was closed: each one that was dropped contradicts the
-    equations (of the problem without its free variables) by more than the rounding errors, or lies within 1e-9
-    of one that was kept. Then there is no solution but those listed, the doubtful included, unless it has an
+    equations (of the problem without its free variables) by more than the rounding errors, or lies, to rounding,
+    inside one that was kept. Then there is no solution but those listed, the doubtful included, unless it has an
     entry beyond `reach` in the units of the scaled problem, where M and q are around one. So with `complete`,
     an empty list and nothing doubtful, it is proved that no solution of any reasonable size exists.
     """
@@ -127,7 +128,11 @@ class Solutions:
             sentence = "infinitely many solutions: " + ", ".join(pieces + ([isolated] if self.points else []))
         if self.doubtful:
             sentence += f"; {len(self.doubtful)} doubtful, with a residual above the tolerance"
-        return sentence if self.complete else sentence + "; the search was not completed, there may be more"
+        if self.reach < FAR:
+            sentence += "; rounding leaves some branches open, there may be more"
+        elif not self.complete:
+            sentence += "; the search was not completed, there may be more"
+        return sentence
 
     def __repr__(self) -> str:
         return f"Solutions({self.describe()})"
@@ -759,9 +764,13 @@ def contradiction(d, proof, r, sign):
 
 @kernel
 def is_zero(d, proof, r):
-    """Does row r show that its variable is zero all over the branch?"""
+    """Does row r show that its variable is zero all over the branch, to rounding?
+
+    A small value may be what makes a solution, so it must be smaller than what a contradiction can tell from
+    zero at FAR: a solution lost here leaves a contradiction beside it that does not reach that far.
+    """
     constant, error, leak = row_again(d, proof, r, 1.0)
-    return constant + error <= SLACK and leak <= SLACK
+    return constant <= 1e-13 + 10.0 * error and leak <= SLACK
 
 
 @kernel

@@ -337,15 +337,14 @@ def blocking_row(basis, x, p, direction, scale, tied):
         return -2
     threshold, bound = PIVOT_SHARE * largest, np.inf
     for i in range(n):
-        if direction[i] > threshold:
-            room = max(x[i], 0.0) + TIE * scale
-            if room < bound * direction[i]:
-                bound = room / direction[i]
+        room = max(x[i], 0.0) + TIE * scale
+        if room < bound * direction[i] and direction[i] > threshold:  # in this order: the first is seldom true
+            bound = room / direction[i]
     if bound == np.inf:
         return -1
     count, strongest = 0, 0.0
     for i in range(n):
-        if direction[i] > threshold and x[i] <= bound * direction[i]:
+        if x[i] <= bound * direction[i] and direction[i] > threshold:
             if basis[i] == 2 * n:
                 return i
             strongest = max(strongest, direction[i])
