@@ -107,6 +107,14 @@ def test_auto_shows_that_there_is_no_solution():
         answer.require()
 
 
+def test_auto_takes_a_solution_at_the_start_of_a_ray():
+    """Lemke may end on a ray with z0 = 0 to rounding: a solution, and `auto` must not go on to other methods."""
+    for seed in range(8):
+        problem = polyhedral_lcp(box_stack(25, seed=seed, stir=0.1), 4)
+        answer = ss.solve(problem).require()
+        assert [type(run.solver).__name__ for run in answer.attempts] == ["Lemke"]
+
+
 def test_a_warm_start_is_used():
     problem = normal_lcp(box_stack(10))
     first = ss.solve(problem).require()
@@ -151,4 +159,5 @@ def test_public_problems(path):
         assert problem.q @ v < -1e-6
     else:
         assert answer.require().residual <= 1e-10
+        assert answer.certificate is None
         assert ss.residual(problem, answer.x) == answer.residual

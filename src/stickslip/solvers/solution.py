@@ -125,7 +125,7 @@ def conclude(
     y = problem.value(x)
     error = residual(problem, x, y)
     if error <= solver.tol:
-        status = Status.SOLVED
+        status, certificate = Status.SOLVED, None  # a ray that starts at a solution, z0 = 0 to rounding, is no failure
     elif not math.isfinite(error):
         status = Status.NONFINITE
     else:

@@ -137,8 +137,8 @@ def ladder(problem: Problem, x0: Vector | None, tol: float) -> Iterator[Solver]:
 
 def decides(answer: Solution) -> bool:
     """Is the matter settled: solved, or shown to have no solution?"""
-    if answer.certificate is not None:
-        return answer.certificate.infeasible
+    if answer.status is Status.RAY:
+        return answer.certificate is not None and answer.certificate.infeasible
     return answer.status is Status.SOLVED or answer.status is Status.NO_SOLUTION
 
 
