@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from stickslip import LCP, InputError, Lemke, MixedLCP, Status, residual
+from stickslip import LCP, InputError, Lemke, MixedLCP, Status, residual, solve
 from stickslip.problems.mechanical import normal_lcp, polyhedral_lcp, sphere_pile
 from stickslip.problems.random_classes import random_lcp, random_mixed
 from stickslip.problems.textbook import lemke_exponential, murty_exponential
@@ -137,8 +137,8 @@ def test_mixed_rows_of_every_kind():
 
 @pytest.mark.core
 def test_free_rows_with_a_singular_block():
-    """min |x|²/2 over x = y, y >= 1: the multiplier's row and column have no diagonal, nor has y."""
-    M = np.array([[1.0, 0, 1], [0, 0, -1], [-1, 1, 0]])  # rows: x + λ = 0;  0 <= y ⊥ -λ - 1 >= ... ;  y - x = 0
+    """Least x²/2 - y over x = y, y >= 0: x + λ = 0, 0 <= y ⊥ -λ - 1 >= 0, y - x = 0. No diagonal for y and λ."""
+    M = np.array([[1.0, 0, 1], [0, 0, -1], [-1, 1, 0]])
     problem = MixedLCP(M, [0.0, -1.0, 0.0], [-np.inf, 0, -np.inf], np.full(3, np.inf))
     answer = Lemke().solve(problem).require()
     np.testing.assert_allclose(answer.x, [1, 1, -1], atol=1e-14)
@@ -178,3 +178,13 @@ def test_equations_that_need_the_roles_of_a_pair_swapped():
     M = np.array([[0.0, 1.0], [1.0, 0.0]])  # z_1 free: w_1 = z_2 - 1 = 0;  0 <= z_2 ⊥ w_2 = z_1 >= 0
     answer = Lemke().solve(MixedLCP(M, [-1.0, 0.0], [-np.inf, 0.0], [np.inf, np.inf])).require()
     np.testing.assert_allclose(answer.x, [0.0, 1.0], atol=1e-15)
+
+
+@pytest.mark.core
+def test_a_free_variable_without_an_equation_makes_no_false_proof():
+    """0 = 0 and 0 <= z_2 ⊥ z_1 - 1 >= 0 with z_1 free: any z_1 >= 1 solves it, though z_1 = 0 would be infeasible."""
+    problem = MixedLCP([[0.0, 0.0], [1.0, 0.0]], [0.0, -1.0], [-np.inf, 0.0], [np.inf, np.inf])
+    ray = Lemke().solve(problem)
+    assert ray.status is Status.RAY
+    assert ray.certificate.multiplier is None
+    assert solve(problem).require().x[0] >= 1 - 1e-9

@@ -48,7 +48,7 @@ from stickslip.solvers.basis import (
     load,
     scaled,
 )
-from stickslip.solvers.reduction import expand_small, reduce, reduce_small, small_lcp
+from stickslip.solvers.reduction import Reduced, expand_small, reduce, reduce_small, small_lcp
 from stickslip.solvers.solution import Ray, Solution, Status, conclude
 
 SOLVED, RAY, MAX_ITER, STALLED, NONFINITE = range(5)  # as in Status
@@ -80,30 +80,29 @@ class Lemke:
         """Solve. x0 is not used: Lemke starts from the slack basis."""
         started = time.perf_counter()
         if isinstance(problem, LCP):
-            lcp, expand = problem, None
+            reduced = Reduced(problem, lambda z: z, True)
         elif isinstance(problem, MixedLCP):
             if self.covering is None and suits_one_call(problem):
                 answer = solve_small_mixed(self, problem, started)
                 if answer.solved:
                     return answer
-            reduced = reduce(problem)
-            if reduced is None:
+            found = reduce(problem)
+            if found is None:
                 return conclude(problem, self, np.zeros(problem.size), Status.STALLED, 0, started)
-            lcp, expand = reduced
+            reduced = found
         else:
             raise InputError(f"Lemke: got a {type(problem).__name__}, expected an LCP or MixedLCP")
-        z, ended, pivots, ray = run(self, lcp, self.refactor)
-        answer = conclude(problem, self, z if expand is None else expand(z), ended, pivots, started, ray)
+        z, ended, pivots, ray = run(self, reduced, self.refactor)
+        answer = conclude(problem, self, reduced.expand(z), ended, pivots, started, ray)
         if answer.status is Status.STALLED and self.refactor > 1:
-            z, ended, more, ray = run(self, lcp, max(1, self.refactor // 8))
-            z = z if expand is None else expand(z)
-            answer = conclude(problem, self, z, ended, pivots + more, started, ray)
+            z, ended, more, ray = run(self, reduced, max(1, self.refactor // 8))
+            answer = conclude(problem, self, reduced.expand(z), ended, pivots + more, started, ray)
         return answer
 
 
-def run(settings: Lemke, problem: LCP, refactor: int) -> tuple[Vector, Status, int, Ray | None]:
+def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Status, int, Ray | None]:
     """One run of the method, on the scaled problem."""
-    n = problem.size
+    problem, n = reduced.lcp, reduced.lcp.size
     limit = 1000 + 50 * n if settings.max_iter is None else settings.max_iter
     if n <= SMALL and settings.covering is None and not sparse.issparse(problem.M):
         ended, pivots, z = run_small(problem.M, problem.q, refactor, limit)
@@ -124,7 +123,7 @@ def run(settings: Lemke, problem: LCP, refactor: int) -> tuple[Vector, Status, i
             break
         factor = fresh
     z = basic_solution(basis, x, column)
-    ray = None if ended != RAY else ray_of(problem, basis, x, entering, direction, z, column)
+    ray = None if ended != RAY else ray_of(reduced, basis, x, entering, direction, z, column)
     return z, Status(ended), pivots, ray
 
 
@@ -149,16 +148,18 @@ def covering(d: tuple[float, ...], n: int) -> Vector:
     return array
 
 
-def ray_of(problem: LCP, basis: Integers, x: Vector, entering: int, change: Vector, z: Vector, column: Vector) -> Ray:
-    """The ray along which nothing blocks, in the problem's own numbers, and whether the problem is infeasible."""
-    n = problem.size
+def ray_of(
+    reduced: Reduced, basis: Integers, x: Vector, entering: int, change: Vector, z: Vector, column: Vector
+) -> Ray:
+    """The ray along which nothing blocks, in the LCP's own numbers, and a proof of infeasibility if there is one."""
+    problem, n = reduced.lcp, reduced.lcp.size
     slope = np.zeros(2 * n + 1)
     slope[basis] = np.maximum(-change, 0.0)
     slope[entering] = 1.0
     dz = slope[n : 2 * n] * column
     z0 = float(x[basis == 2 * n].sum())
-    v = dz if refutes(problem, dz) else farkas(problem)
-    return Ray(z, dz, z0, float(slope[2 * n]), v)
+    proof = dz if refutes(problem, dz) else farkas(problem)
+    return Ray(z, dz, z0, float(slope[2 * n]), proof if reduced.exact else None)
 
 
 def farkas(problem: LCP) -> Vector | None:

@@ -51,9 +51,8 @@ class Murty:
             reduced = reduce(problem)
             if reduced is None:
                 return conclude(problem, self, start_from(problem, x0), Status.STALLED, 0, started)
-            lcp, expand = reduced
-            z, ended, pivots = run(self, lcp, np.zeros(lcp.size, bool))
-            return conclude(problem, self, expand(z), ended, pivots, started)
+            z, ended, pivots = run(self, reduced.lcp, np.zeros(reduced.lcp.size, bool))
+            return conclude(problem, self, reduced.expand(z), ended, pivots, started)
         raise InputError(f"Murty: got a {type(problem).__name__}, expected an LCP or MixedLCP")
 
 

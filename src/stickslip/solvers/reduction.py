@@ -16,7 +16,7 @@ are zero; if such an equation contradicts the others, the residual of the answer
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,16 @@ from stickslip.solvers.linear import SINGULAR, Factor, factorise
 Integers = NDArray[np.int64]
 
 
-def reduce(problem: MixedLCP) -> tuple[LCP, Callable[[Vector], Vector]] | None:
-    """The LCP, and the function that turns its z into the mixed problem's; None where no regular block was found."""
+class Reduced(NamedTuple):
+    """An LCP in place of a mixed problem."""
+
+    lcp: LCP
+    expand: Callable[[Vector], Vector]  # the mixed problem's z from the LCP's
+    exact: bool  # no free variable was set to zero: if the LCP has no solution, nor has the mixed problem
+
+
+def reduce(problem: MixedLCP) -> Reduced | None:
+    """The LCP and the way back; None where no regular block was found."""
     lower, upper = problem.lower, problem.upper
     kept = np.flatnonzero(lower < upper)
     sign = np.where(np.isinf(lower[kept]) & np.isfinite(upper[kept]), -1.0, 1.0)
@@ -48,14 +56,14 @@ def reduce(problem: MixedLCP) -> tuple[LCP, Callable[[Vector], Vector]] | None:
     eliminated = eliminate(M, q, is_free)
     if eliminated is None:
         return None
-    lcp, fill = eliminated
+    lcp, fill, exact = eliminated
 
     def expand(z: Vector) -> Vector:
         full = base.copy()
         full[kept] += sign * fill(z)[: kept.size]
         return np.clip(full, lower, upper)
 
-    return lcp, expand
+    return Reduced(lcp, expand, exact)
 
 
 def flipped(M: Matrix, kept: Integers, sign: Vector) -> Matrix:
@@ -84,11 +92,11 @@ def with_upper_bounds(M: Matrix, q: Vector, boxed: Integers, width: Vector) -> t
     return block, extended
 
 
-def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> tuple[LCP, Callable[[Vector], Vector]] | None:
+def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> Reduced | None:
     """The LCP in the rows C that are not free, after a principal pivot on the free ones."""
     F, C = np.flatnonzero(is_free), np.flatnonzero(~is_free)
     if F.size == 0:
-        return LCP(M, q), lambda z: z
+        return Reduced(LCP(M, q), lambda z: z, True)
     rows, columns, swapped = F, F, np.zeros(0, np.int64)
     inverse = invert(M, F, F)
     if inverse is None:
@@ -112,7 +120,7 @@ def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> tuple[LCP, Ca
         full[columns] = inverse(w[rows]) - gain @ full[rest] - offset
         return full
 
-    return LCP(S, s), fill
+    return Reduced(LCP(S, s), fill, columns.size == F.size + swapped.size)
 
 
 def with_swapped(

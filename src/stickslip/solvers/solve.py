@@ -10,7 +10,7 @@ at most tol, and `Solution.attempts` lists every method that ran:
  3. M symmetric and more than `LARGE` rows: the interior point method, whose iterations do not grow with the size;
  4. Lemke's method: it solves every monotone, copositive-plus and P-matrix problem that has a solution. If it ends on
     a ray that proves the problem infeasible, `auto` ends there;
- 5. semismooth Newton (Fischer–Burmeister), then the interior point method;
+ 5. semismooth Newton (Fischer–Burmeister), then the interior point method if it has not run;
  6. at most `FEW` complementary pairs: enumeration of all solutions. It finds one, or shows that there is none
     (status NO_SOLUTION).
 
@@ -123,14 +123,15 @@ def ladder(problem: Problem, x0: Vector | None, tol: float) -> Iterator[Solver]:
     if x0 is not None:
         yield replace(named("judice_pires", tol), max_iter=WARM)  # type: ignore[type-var]
     large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > FEW_ROWS
-    if (large or loose) and nearly_symmetric(problem.M):
-        if loose and (problem.M.diagonal() > 0).all():
-            yield replace(named("pgs", tol), max_iter=SWEEPS)  # type: ignore[type-var]
-        if large:
-            yield named("interior_point", tol)
+    symmetric = (large or loose) and nearly_symmetric(problem.M)
+    if loose and symmetric and (problem.M.diagonal() > 0).all():
+        yield replace(named("pgs", tol), max_iter=SWEEPS)  # type: ignore[type-var]
+    if large and symmetric:
+        yield named("interior_point", tol)
     yield named("lemke", tol)
     yield named("newton", tol)
-    yield named("interior_point", tol)
+    if not (large and symmetric):
+        yield named("interior_point", tol)
     if pairs(problem) <= FEW:
         yield named("enumeration", tol)
 
