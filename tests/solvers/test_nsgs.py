@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from stickslip.problems.blocks import contact_blocks, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.files import load
 from stickslip.problems.mechanical import box_stack
-from stickslip.solvers.nsgs import CHUNK, NSGS, contact_blocks, velocities
+from stickslip.solvers.nsgs import CHUNK, NSGS
 from stickslip.solvers.solution import Status
 
 DATA = Path(__file__).parents[2] / "../shared/data"

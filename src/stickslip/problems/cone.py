@@ -5,16 +5,22 @@
 W = Hᵀ M⁻¹ H is the Delassus matrix, q the contact velocity of the free motion, r the impulses. The shift
 μ |u_t| e_n turns Coulomb's law, which is not associated, into a normality rule [1].
 
+Without the shift the law is *associated* (convexified): K ∋ r ⊥ u ∈ K*, the optimality condition of the convex problem
+min ½ rᵀ W r + qᵀ r over K [3]. It agrees with Coulomb's law where contacts stick or are open; where they slip they
+also separate, u_n = μ |u_t|.
+
 The global form keeps the bodies in sight:  M v = H r + f,  u = Hᵀ v + w,  so q = Hᵀ M⁻¹ f + w.
 
 [1] De Saxcé, Feng, The bipotential method, Mathematical and Computer Modelling 28 (1998) 225-245.
 [2] Acary, Brémond, Huber, On solving contact problems with Coulomb friction, Springer 2018.
+[3] Anitescu, Optimization-based simulation of nonsmooth rigid multibody dynamics, Math. Programming 105 (2006) 113-143.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +29,7 @@ from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.errors import InputError
+from stickslip.problems.blocks import ContactBlocks, contact_blocks
 from stickslip.problems.matrix import (
     Dense,
     Indices,
@@ -35,6 +42,10 @@ from stickslip.problems.matrix import (
     square,
     vector,
 )
+
+
+Law = Literal["coulomb", "associated"]
+LAWS = get_args(Law)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +76,7 @@ class ConeProblem:
     q: Vector  # (d nc,)       contact velocity of the free motion      [m/s]
     mu: Vector  # (nc,)        friction coefficient, >= 0               [-]
     bodies: BodyForm | None = None  # where the problem came in its global form
+    law: Law = "coulomb"  # or "associated": without the shift μ|u_t| e_n
 
     tolerance: ClassVar[float] = 1e-8  # on the residual, where the caller states none
 
@@ -72,18 +84,20 @@ class ConeProblem:
         object.__setattr__(self, "W", square("ConeProblem", "W", self.W))
         object.__setattr__(self, "q", vector("ConeProblem", "q", self.q, self.W.shape[0]))
         object.__setattr__(self, "mu", friction(self.mu, self.q.size))
+        if self.law not in LAWS:
+            raise InputError(f"ConeProblem: law is {self.law!r}, expected one of {', '.join(LAWS)}")
         if self.bodies is not None and self.bodies.w.size != self.q.size:
             raise InputError(
                 f"ConeProblem: bodies.H has {self.bodies.w.size} columns, expected {self.q.size} as q has entries"
             )
 
     @classmethod
-    def from_bodies(cls, M: Any, H: Any, f: Any, mu: Any, w: Any | None = None) -> ConeProblem:
+    def from_bodies(cls, M: Any, H: Any, f: Any, mu: Any, w: Any | None = None, law: Law = "coulomb") -> ConeProblem:
         """From the global form. W is assembled sparsely, one connected block of M at a time."""
         columns = np.shape(H)[1] if np.ndim(H) == 2 else 0  # a wrong H is refused by BodyForm
         bodies = BodyForm(M, H, f, np.zeros(columns) if w is None else w)
         W, free = delassus(bodies.M, bodies.H, bodies.f)
-        return cls(W, free + bodies.w, mu, bodies)
+        return cls(W, free + bodies.w, mu, bodies, law)
 
     @property
     def size(self) -> int:
@@ -98,12 +112,23 @@ class ConeProblem:
         """2 or 3 components a contact."""
         return self.q.size // self.mu.size if self.mu.size else 3
 
+    @cached_property
+    def blocks(self) -> ContactBlocks:
+        """W by pairs of contacts, made at the first use."""
+        return contact_blocks(self.W, self.dimension)
+
+    @cached_property
+    def shift(self) -> Vector:
+        """What multiplies |u_t| in the shift: μ under Coulomb's law, zero under the associated one."""
+        return self.mu if self.law == "coulomb" else np.zeros_like(self.mu)
+
     def value(self, r: Vector) -> Vector:
         """u = W r + q."""
         return affine(self.W, r, self.q)
 
     def __repr__(self) -> str:
-        return f"ConeProblem(contacts={self.contacts}, dimension={self.dimension})"
+        law = "" if self.law == "coulomb" else f", law={self.law!r}"
+        return f"ConeProblem(contacts={self.contacts}, dimension={self.dimension}{law})"
 
 
 def friction(mu: ArrayLike, size: int) -> Vector:

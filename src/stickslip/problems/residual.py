@@ -4,6 +4,7 @@
     MixedLCP      | z - P(z - w) |₂ / |q|₂        P projects on [lower, upper]; all finite bounds zero
                   | z - P(z - w) |₂ / (1 + |q|₂)  otherwise: then the bounds set a scale of their own
     ConeProblem   | r - P_K(r - ũ) |₂ / max(|q|₂, |r|₂, |u|₂),   ũ = u + μ|u_t| e_n  (De Saxcé)
+                  the same with ũ = u under the associated law
 
 These are the definitions of FCLIB and Siconos, so that figures compare. No division where the scale is zero.
 NaN and Inf never read as small: whatever is not finite gives inf.
@@ -56,7 +57,7 @@ def _(problem: ConeProblem, x: ArrayLike, y: Vector | None = None) -> float:
     r = point(x, problem.size)
     u = problem.value(r) if y is None else y
     rho = np.ones(problem.contacts)
-    distance = cone_map_length(r, u, problem.mu, rho, problem.dimension)
+    distance = cone_map_length(r, u, problem.mu, problem.shift, rho, problem.dimension)
     return relative(distance, length(problem.q), length(r), length(u))
 
 
@@ -66,7 +67,7 @@ def unit_free_residual(problem: ConeProblem, x: ArrayLike) -> float:
     u = problem.value(r)
     trace = problem.W.diagonal().reshape(-1, d).sum(axis=1)
     rho = d / np.where(trace > 0, trace, d)
-    distance = cone_map_length(r, u, problem.mu, rho, d)
+    distance = cone_map_length(r, u, problem.mu, problem.shift, rho, d)
     with np.errstate(over="ignore"):
         weighted_q, weighted_u = np.repeat(rho, d) * problem.q, np.repeat(rho, d) * u
     return relative(
@@ -173,8 +174,8 @@ def project_cone(mu, y_n, y_1, y_2):
 
 
 @kernel
-def cone_map_length(r, u, mu, rho, d):
-    """|r - P_K(r - ρ ũ)| over all contacts of dimension d."""
+def cone_map_length(r, u, mu, shift, rho, d):
+    """|r - P_K(r - ρ ũ)|, ũ = u + shift |u_t| e_n, over all contacts of dimension d."""
     map_ = np.empty(r.size)
     for j in range(r.size):
         if not (abs(r[j]) < np.inf and abs(u[j]) < np.inf):
@@ -183,7 +184,7 @@ def cone_map_length(r, u, mu, rho, d):
         b = d * i
         r_2 = r[b + 2] if d == 3 else 0.0
         u_2 = u[b + 2] if d == 3 else 0.0
-        shifted = u[b] + mu[i] * math.hypot(u[b + 1], u_2)
+        shifted = u[b] + shift[i] * math.hypot(u[b + 1], u_2)
         p_n, p_1, p_2 = project_cone(mu[i], r[b] - rho[i] * shifted, r[b + 1] - rho[i] * u[b + 1], r_2 - rho[i] * u_2)
         map_[b] = r[b] - p_n
         map_[b + 1] = r[b + 1] - p_1
