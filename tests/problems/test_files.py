@@ -24,11 +24,11 @@ def random_sparse(rng, rows, columns):
     return sparse.random_array((rows, columns), density=0.4, rng=rng, data_sampler=rng.standard_normal)
 
 
-def bodies_problem(seed=0, d=3):
+def bodies_problem(seed=0, d=3, law="coulomb"):
     rng = np.random.default_rng(seed)
     M = sparse.diags_array(1 + rng.random(12))
     return ConeProblem.from_bodies(
-        M, random_sparse(rng, 12, 4 * d), rng.normal(size=12), rng.random(4), rng.normal(size=4 * d)
+        M, random_sparse(rng, 12, 4 * d), rng.normal(size=12), rng.random(4), rng.normal(size=4 * d), law
     )
 
 
@@ -54,7 +54,11 @@ def problems():
         "cone": ConeProblem(random_sparse(rng, 12, 12), rng.normal(size=12), rng.random(4)),
         "cone planar": ConeProblem(random_sparse(rng, 8, 8), rng.normal(size=8), rng.random(4)),
         "cone without contacts": ConeProblem(sparse.csr_array((0, 0)), [], []),
+        "cone associated": ConeProblem(
+            random_sparse(rng, 12, 12), rng.normal(size=12), rng.random(4), law="associated"
+        ),
         "bodies": bodies_problem(),
+        "bodies associated": bodies_problem(law="associated"),
         "bodies planar": bodies_problem(d=2),
     }
 
@@ -77,6 +81,7 @@ def assert_same_problem(a, b):
     for name in fields:
         assert_same_bits(getattr(a, name), getattr(b, name))
     if isinstance(a, ConeProblem):
+        assert a.law == b.law
         assert (a.bodies is None) == (b.bodies is None)
         if a.bodies is not None:
             for name in ("M", "H", "f", "w"):
@@ -496,6 +501,38 @@ def test_a_link_is_followed(tmp_path):
     save(LCP(np.eye(3), [1, 2, 3]), link)
     assert link.is_symlink()
     assert load(target).size == 3
+
+
+def test_coulombs_law_is_not_written_down(tmp_path):
+    """FCLIB files hold no law: a file of ours under Coulomb's law is one of them."""
+    save(bodies_problem(), tmp_path / "coulomb.h5")
+    save(bodies_problem(law="associated"), tmp_path / "associated.h5")
+    with h5py.File(tmp_path / "coulomb.h5") as file:
+        assert not any(file[group].attrs for group in file)
+    with h5py.File(tmp_path / "associated.h5") as file:
+        assert dict(file["fclib_local"].attrs) == {"law": "associated"}
+
+
+@pytest.mark.parametrize("group", ["fclib_local", "fclib_global"])
+@pytest.mark.parametrize("law", ["associated", b"associated", "coulomb"])
+def test_a_law_in_either_form(group, law, tmp_path):
+    path = tmp_path / "law.h5"
+    save(bodies_problem(), path)
+    with h5py.File(path, "r+") as file:
+        del file["fclib_global" if group == "fclib_local" else "fclib_local"]
+        file[group].attrs["law"] = law
+    assert load(path).law == (law if isinstance(law, str) else law.decode())
+
+
+@pytest.mark.parametrize("law", ["tresca", 3, ["associated", "coulomb"], b"\xff", ""])
+def test_an_unknown_law_gets_one_sentence(law, tmp_path):
+    path = tmp_path / "law.h5"
+    save(problems()["cone"], path)
+    with h5py.File(path, "r+") as file:
+        file["fclib_local"].attrs["law"] = law
+    text = sentence(path)
+    assert "the attribute law of /fclib_local is " in text
+    assert text.endswith("expected one of coulomb, associated")
 
 
 # the public problems

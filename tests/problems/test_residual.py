@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
+from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import length, project_cone, residual, unit_free_residual
+from stickslip.problems.residual import judge, length, project_cone, residual, unit_free_residual
 
 pytestmark = pytest.mark.core
 
@@ -200,7 +201,7 @@ def test_points_are_taken_as_any_array_of_the_right_shape():
     for wrong in ([1], [1, 2, 3], [[1, 2]]):
         with pytest.raises(InputError, match=r"^residual: x has shape .*, expected \(2,\)$"):
             residual(problem, wrong)
-    with pytest.raises(InputError, match=r"^residual: str has none, expected LCP, MixedLCP or ConeProblem$"):
+    with pytest.raises(InputError, match=r"^residual: str has none, expected LCP, .* or CylinderProblem$"):
         residual("problem", point)
 
 
@@ -209,3 +210,56 @@ def test_a_scale_that_overflows_does_not_make_the_residual_small():
     huge = np.full(4, 1e308)
     assert residual(LCP(np.eye(4), -huge), np.zeros(4)) == np.inf
     assert residual(MixedLCP(np.eye(4), -huge, np.zeros(4), np.full(4, np.inf)), np.zeros(4)) == np.inf
+
+
+def closing_walls(kind, unit=1.0):
+    """A body between two walls that come closer, W in units of `unit`: no velocity opens both contacts."""
+    W = unit * np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(3))
+    return kind(W, [-1.0, 0.0, 0.0, -1.0, 0.0, 0.0], [0.5, 0.5])
+
+
+@pytest.mark.parametrize("kind", [ConeProblem, CylinderProblem])
+@pytest.mark.parametrize("unit", [2.0**-20, 1.0, 2.0**20])
+def test_huge_impulses_do_not_make_a_solution(kind, unit):
+    """Both contacts close with velocity 1 whatever equal impulses do: the residual is √2 / |r|."""
+    problem = closing_walls(kind, unit)
+    r = 2.0**28 * np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    u, error, solved = judge(problem, r, 1e-8)
+    np.testing.assert_array_equal(u, problem.q)
+    assert error == pytest.approx(math.sqrt(2) / length(r))
+    assert error <= 1e-8
+    assert not solved
+
+
+@pytest.mark.parametrize("kind", [ConeProblem, CylinderProblem])
+@pytest.mark.parametrize("size", [1e8, 1e16, 1e18, 1e300])
+def test_nor_do_impulses_beside_which_velocities_vanish(kind, size):
+    """r - u is r to rounding, so that the residual is zero."""
+    problem = kind(np.zeros((3, 3)), [-1.0, 0.0, 0.0], [0.5])  # u = q whatever r is
+    _, error, solved = judge(problem, np.array([size, 0.0, 0.0]), 1e-7)
+    assert error <= 1e-8
+    assert not solved
+
+
+@pytest.mark.parametrize("mass", [1e-12, 1e-4, 1.0, 1e4, 1e12])
+@pytest.mark.parametrize("kind", [ConeProblem, CylinderProblem])
+def test_a_solution_is_believed_whatever_its_mass(kind, mass):
+    """A resting block of that mass: r = m (1, 0, 0) is exact. With a thousandth less the velocity is off by 1e-3."""
+    problem, r = kind(np.eye(3) / mass, [-1.0, 0.0, 0.0], [0.5]), np.array([mass, 0.0, 0.0])
+    assert judge(problem, r, 1e-14)[2]
+    assert judge(problem, (1 - 1e-3) * r, 1e-2)[2]
+    assert not judge(problem, (1 - 1e-3) * r, 1e-7)[2]
+
+
+def test_linear_problems_are_judged_by_their_residual():
+    problem = LCP([[2, 1], [1, 2]], [-5, -6])
+    w, error, solved = judge(problem, np.array([1.0, 0.0]), 1.0)
+    np.testing.assert_array_equal(w, [-3, -5])
+    assert (error, solved) == (pytest.approx(math.sqrt(34 / 61)), True)
+    assert not judge(problem, np.array([1.0, 0.0]), 0.1)[2]
+
+
+def test_velocities_of_a_wrong_shape_are_refused():
+    problem = closing_walls(ConeProblem)
+    with pytest.raises(InputError, match=r"^ConeProblem: r has shape \(5,\), expected \(6,\)$"):
+        problem.value(np.zeros(5))

@@ -9,7 +9,9 @@ from scipy import sparse
 from stickslip.problems.blocks import contact_blocks, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.files import load
-from stickslip.problems.mechanical import box_stack
+from stickslip.problems.mechanical import box_stack, sphere_pile
+from stickslip.problems.residual import residual
+from stickslip.solvers.contact import solve_contact
 from stickslip.solvers.nsgs import CHUNK, NSGS
 from stickslip.solvers.solution import Status
 
@@ -43,6 +45,56 @@ def test_dense_and_sparse_give_the_same():
     dense = ConeProblem(problem.W.toarray(), problem.q, problem.mu)
     few = NSGS(max_iter=20)
     np.testing.assert_array_equal(few.solve(problem).x, few.solve(dense).x)
+
+
+@pytest.mark.core
+def test_sweeps_are_those_of_the_plain_algorithm():
+    """Contacts whose neighbours rest are passed over, and blocks are inverted beforehand: the iterates are the same."""
+    few = sphere_pile(3, stir=0.05)
+    W = sparse.block_diag([few.W, box_stack(2, tilt=0.4).W, np.eye(6)], format="csr")  # islands, and two lone contacts
+    q = np.concatenate([few.q, box_stack(2, tilt=0.4).q, [-1.0, 0.2, 0.1, 1.0, 0.0, 0.0]])
+    mu = np.linspace(0.0, 0.8, q.size // 3)
+    dense, r = W.toarray(), np.zeros(q.size)
+    for sweeps in range(1, 31):
+        for i in range(mu.size):
+            own = slice(3 * i, 3 * i + 3)
+            others = q[own] + dense[own] @ r - dense[own, own] @ r[own]
+            r[own] = solve_contact(mu[i], *dense[own, own].ravel(), *others)
+        if sweeps in (1, 2, 3, 10, 30):
+            answer = NSGS(tol=0.0, max_iter=sweeps).solve(ConeProblem(W, q, mu))
+            np.testing.assert_allclose(answer.x, r, atol=1e-12 * abs(r).max())
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("mu", [0.0, 1e-3, 0.3, 1000.0])
+@pytest.mark.parametrize("q_n", [-1e-3, -1e-5, -1e-12, -1e-100, -1e-300, 0.0])
+@pytest.mark.parametrize("law", ["coulomb", "associated"])
+def test_a_barely_closing_contact(q_n, mu, law):
+    W = [[2.0, 0.3, -0.2], [0.3, 1.5, 0.4], [-0.2, 0.4, 1.0]]
+    NSGS(tol=1e-12).solve(ConeProblem(W, [q_n, 1.0, -2.0], [mu], law=law)).require()
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("layers", [2, 3])
+def test_the_associated_law_is_solved_too(layers):
+    pile = sphere_pile(layers, mu=0.5, stir=0.05)
+    answer = NSGS(tol=1e-10).solve(ConeProblem(pile.W, pile.q, pile.mu, law="associated")).require()
+    r, u = answer.x.reshape(-1, 3), answer.y.reshape(-1, 3)
+    slip = np.linalg.norm(u[:, 1:], axis=1)
+    sliding = (slip > 1e-4) & (r[:, 0] > 1e-4)
+    assert sliding.any()
+    np.testing.assert_allclose(u[sliding, 0], 0.5 * slip[sliding], rtol=1e-4)  # sliding contacts separate
+    assert residual(pile, answer.x) > 1e-3  # under Coulomb's law they do not
+
+
+@pytest.mark.core
+def test_where_rounding_is_above_tol_the_answer_is_stalled():
+    rng = np.random.default_rng(0)
+    blocks = [A @ A.T + 0.1 * np.eye(3) for A in rng.standard_normal((50, 3, 3))]
+    problem = ConeProblem(sparse.block_diag(blocks, format="csr"), rng.standard_normal(150), np.full(50, 0.5))
+    answer = NSGS(tol=0.0).solve(problem)
+    assert (answer.status, answer.iterations) == (Status.STALLED, 2)  # the second sweep changes nothing
+    assert 0.0 < answer.residual < 1e-14
 
 
 @pytest.mark.core

@@ -1,4 +1,4 @@
-"""The Delassus matrix by pairs of contacts: d x d blocks, one for each pair that shares a body, the diagonal ones apart.
+"""The Delassus matrix by pairs of contacts: a d x d block for each pair that shares a body, the diagonal ones apart.
 
 Component (a, c) of all blocks is one row of memory: a pass over them reads d² streams in order, which the compiler
 vectorises. Indices are unsigned: signed ones cost a test for negative values at each access.
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.matrix import Dense, Matrix
+from stickslip.problems.matrix import Dense, Matrix, Vector
 
 
 class ContactBlocks(NamedTuple):
@@ -71,22 +72,49 @@ def fill(indptr, indices, data, d, start, first, diagonal, others):
                     others[d * a + c, place[j]] += data[k]
 
 
+def velocities_at(owner: str, W: ContactBlocks, q: Vector, r: Vector) -> Vector:
+    """u = W r + q. A diverged r overflows to inf or nan without a warning: the residual is what tells."""
+    r = np.ascontiguousarray(r, np.float64)
+    if r.shape != q.shape:  # kernels check nothing
+        raise InputError(f"{owner}: r has shape {r.shape}, expected {q.shape}")
+    u = np.empty_like(q)
+    velocities(W, q, r, u)
+    return u
+
+
 @kernel
 def velocities(W, q, r, u):
     """u = W r + q."""
-    D = W.diagonal
-    planar = D.shape[0] == 4
+    D, B, first, start = W.diagonal, W.others, W.first, W.start
+    # the rows of B apart: the compiler then computes their addresses once, not for each contact
+    one, two = np.uint32(1), np.uint32(2)
+    if D.shape[0] == 4:
+        B_nn, B_n1, B_1n, B_11 = B[0], B[1], B[2], B[3]
+        for i in range(D.shape[1]):
+            b = np.uint32(2 * i)
+            r_n, r_1 = r[b], r[b + one]
+            u_n, u_1 = q[b] + D[0, i] * r_n + D[1, i] * r_1, q[b + one] + D[2, i] * r_n + D[3, i] * r_1
+            for k in range(start[i], start[i + 1]):
+                j = first[k]
+                r_n, r_1 = r[j], r[j + one]
+                u_n += B_nn[k] * r_n + B_n1[k] * r_1
+                u_1 += B_1n[k] * r_n + B_11[k] * r_1
+            u[b], u[b + one] = u_n, u_1
+        return
+    B_nn, B_n1, B_n2, B_1n, B_11, B_12, B_2n, B_21, B_22 = B[0], B[1], B[2], B[3], B[4], B[5], B[6], B[7], B[8]
     for i in range(D.shape[1]):
-        u_n, u_1, u_2 = without_own(W, q, r, i)
-        if planar:
-            b = 2 * i
-            u[b] = u_n + D[0, i] * r[b] + D[1, i] * r[b + 1]
-            u[b + 1] = u_1 + D[2, i] * r[b] + D[3, i] * r[b + 1]
-        else:
-            b = 3 * i
-            u[b] = u_n + D[0, i] * r[b] + D[1, i] * r[b + 1] + D[2, i] * r[b + 2]
-            u[b + 1] = u_1 + D[3, i] * r[b] + D[4, i] * r[b + 1] + D[5, i] * r[b + 2]
-            u[b + 2] = u_2 + D[6, i] * r[b] + D[7, i] * r[b + 1] + D[8, i] * r[b + 2]
+        b = np.uint32(3 * i)
+        r_n, r_1, r_2 = r[b], r[b + one], r[b + two]
+        u_n = q[b] + D[0, i] * r_n + D[1, i] * r_1 + D[2, i] * r_2
+        u_1 = q[b + one] + D[3, i] * r_n + D[4, i] * r_1 + D[5, i] * r_2
+        u_2 = q[b + two] + D[6, i] * r_n + D[7, i] * r_1 + D[8, i] * r_2
+        for k in range(start[i], start[i + 1]):
+            j = first[k]
+            r_n, r_1, r_2 = r[j], r[j + one], r[j + two]
+            u_n += B_nn[k] * r_n + B_n1[k] * r_1 + B_n2[k] * r_2
+            u_1 += B_1n[k] * r_n + B_11[k] * r_1 + B_12[k] * r_2
+            u_2 += B_2n[k] * r_n + B_21[k] * r_1 + B_22[k] * r_2
+        u[b], u[b + one], u[b + two] = u_n, u_1, u_2
 
 
 @kernel
@@ -110,3 +138,17 @@ def without_own(W, q, r, i):
         u_1 += B[3, k] * r_n + B[4, k] * r_1 + B[5, k] * r_2
         u_2 += B[6, k] * r_n + B[7, k] * r_1 + B[8, k] * r_2
     return u_n, u_1, u_2
+
+
+@kernel
+def contact_weights(diagonal):
+    """ρ_i = d / tr(W_ii), which turns a velocity of contact i into an impulse; 1 where the trace is not positive."""
+    d = 2 if diagonal.shape[0] == 4 else 3
+    rho = np.ones(diagonal.shape[1])
+    for i in range(rho.size):
+        trace = 0.0
+        for a in range(d):
+            trace += diagonal[(d + 1) * a, i]
+        if trace > 0.0:
+            rho[i] = d / trace
+    return rho

@@ -29,20 +29,18 @@ from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.errors import InputError
-from stickslip.problems.blocks import ContactBlocks, contact_blocks
+from stickslip.problems.blocks import ContactBlocks, contact_blocks, contact_weights, velocities_at
 from stickslip.problems.matrix import (
     Dense,
     Indices,
     Matrix,
     Sparse,
     Vector,
-    affine,
     as_sparse,
     canonical,
     square,
     vector,
 )
-
 
 Law = Literal["coulomb", "associated"]
 LAWS = get_args(Law)
@@ -122,9 +120,14 @@ class ConeProblem:
         """What multiplies |u_t| in the shift: μ under Coulomb's law, zero under the associated one."""
         return self.mu if self.law == "coulomb" else np.zeros_like(self.mu)
 
+    @cached_property
+    def weights(self) -> Vector:
+        """ρ_i = d / tr(W_ii), or 1: the impulse that a velocity of contact i is worth."""
+        return contact_weights(self.blocks.diagonal)
+
     def value(self, r: Vector) -> Vector:
         """u = W r + q."""
-        return affine(self.W, r, self.q)
+        return velocities_at("ConeProblem", self.blocks, self.q, r)
 
     def __repr__(self) -> str:
         law = "" if self.law == "coulomb" else f", law={self.law!r}"

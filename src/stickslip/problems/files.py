@@ -15,6 +15,9 @@ users grade, and the global one becomes `bodies`; the two must agree in spacedim
 not compared: public files exist whose local W is the symmetrised Hᵀ M⁻¹ H of a slightly asymmetric M. From the global
 form alone, W and q are computed. A problem with bodies is saved in both forms, so loading it recomputes nothing.
 
+The law of friction is the attribute `law` of /fclib_local, or of /fclib_global where that stands alone: "coulomb" or
+"associated". It is ours, written for the associated law only: FCLIB knows Coulomb's, and without it that is meant.
+
 Equality rows of FCLIB (G, or V and R) and rolling friction (5 components a contact) are refused, not dropped.
 
 [1] Acary et al., FCLIB: a collection of discrete 3D frictional contact problems, Inria technical report RT-444, 2014.
@@ -29,16 +32,16 @@ import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from stickslip.errors import FileError, InputError
-from stickslip.problems.cone import BodyForm, ConeProblem
+from stickslip.problems.cone import LAWS, BodyForm, ConeProblem, Law
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Indices, Matrix, Sparse, Vector, as_sparse
+from stickslip.problems.matrix import Indices, Matrix, Sparse, Vector, as_sparse, shortened
 from stickslip.problems.mixed import MixedLCP
 
 MAX_BYTES = 8 * 2**30
@@ -142,6 +145,12 @@ class Reader:
     def integers(self, path: str, *shape: int | None) -> Indices:
         return self.array(path, shape, "iub", "integers").astype(np.int64)
 
+    def attribute(self, path: str, name: str, default: str) -> object:
+        """A text beside a group: what is stored, or the default where nothing is."""
+        with readable(f"the attribute {name} of /{path}"):
+            value = self.node(path).attrs.get(name, default)
+        return value.decode(errors="replace") if isinstance(value, bytes) else value
+
     def integer(self, path: str) -> int:
         """One integer, stored as a scalar or as an array of length 1."""
         shape = (1,) if getattr(self.node(path), "shape", ()) == (1,) else ()
@@ -172,7 +181,8 @@ def read_problem(reader: Reader) -> LCP | MixedLCP | ConeProblem:
             return read_local(reader, None)
         case ["fclib_global"]:
             bodies, mu = read_global(reader)
-            return ConeProblem.from_bodies(bodies.M, bodies.H, bodies.f, mu, bodies.w)
+            law = read_law(reader, "fclib_global")
+            return ConeProblem.from_bodies(bodies.M, bodies.H, bodies.f, mu, bodies.w, law)
         case ["fclib_local", "fclib_global"]:
             bodies, mu = read_global(reader)
             problem = read_local(reader, bodies)
@@ -225,7 +235,15 @@ def read_local(reader: Reader, bodies: BodyForm | None) -> ConeProblem:
         raise InputError(
             f"/fclib_local has {q.size} contact unknowns and /fclib_global {bodies.w.size}, expected as many"
         )
-    return ConeProblem(W, q, mu, bodies)
+    return ConeProblem(W, q, mu, bodies, read_law(reader, "fclib_local"))
+
+
+def read_law(reader: Reader, group: str) -> Law:
+    """Coulomb's law unless the attribute `law` of the group names another."""
+    law = reader.attribute(group, "law", "coulomb")
+    if not isinstance(law, str) or law not in LAWS:
+        raise InputError(f"the attribute law of /{group} is {shortened(law)}, expected one of {', '.join(LAWS)}")
+    return cast(Law, law)
 
 
 def read_global(reader: Reader) -> tuple[BodyForm, Vector]:
@@ -348,6 +366,8 @@ def write_cone(file: Any, problem: ConeProblem) -> None:
     write_sparse(file, "fclib_local/W", as_sparse(problem.W))
     write_array(file, "fclib_local/vectors/q", problem.q)
     write_array(file, "fclib_local/vectors/mu", problem.mu)
+    if problem.law != "coulomb":
+        file["fclib_local"].attrs["law"] = problem.law
     if problem.bodies is None:
         return
     bodies = problem.bodies

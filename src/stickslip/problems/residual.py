@@ -5,25 +5,37 @@
                   | z - P(z - w) |₂ / (1 + |q|₂)  otherwise: then the bounds set a scale of their own
     ConeProblem   | r - P_K(r - ũ) |₂ / max(|q|₂, |r|₂, |u|₂),   ũ = u + μ|u_t| e_n  (De Saxcé)
                   the same with ũ = u under the associated law
+    Cylinder…     | r - P_C(r - u) |₂ / max(|q|₂, |r|₂, |u|₂)
 
 These are the definitions of FCLIB and Siconos, so that figures compare. No division where the scale is zero.
 NaN and Inf never read as small: whatever is not finite gives inf.
 
+A residual relative to |r| becomes small where r grows without bound, solution or not: two walls that close on a body
+are "solved" by huge impulses. So a residual of tol is believed only if the velocities are right as well,
+
+    | r - P_K(r - ũ) |₂ + ε |r|₂ <= √tol max(|q|₂, |u|₂)    in scaled variables r_i / s_i and s_i u_i,  s_i = √ρ_i,
+
+ρ_i = d / tr(W_ii), in which each W_ii has trace d and impulses compare with velocities: see `judge`. ε |r| is what
+rounding hides of u in r - ũ.
+
 With step length 1 in the projection the cone residual depends on units. `unit_free_residual` does not: it
-projects with ρ_i = d / tr(W_ii) and weighs velocities by ρ_i in the norms.
+projects with ρ_i and weighs velocities by ρ_i in the norms.
 """
 
 from __future__ import annotations
 
 import math
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
+from stickslip.problems.blocks import contact_weights, velocities
 from stickslip.problems.cone import ConeProblem
+from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector
 from stickslip.problems.mixed import MixedLCP
@@ -35,7 +47,8 @@ LARGEST = float(np.finfo(np.float64).max)
 @singledispatch
 def residual(problem: object, x: ArrayLike, y: Vector | None = None) -> float:
     """The residual of x by the problem's own yardstick; y is problem.value(x) where it is at hand."""
-    raise InputError(f"residual: {type(problem).__name__} has none, expected LCP, MixedLCP or ConeProblem")
+    name = type(problem).__name__
+    raise InputError(f"residual: {name} has none, expected LCP, MixedLCP, ConeProblem or CylinderProblem")
 
 
 @residual.register
@@ -56,17 +69,40 @@ def _(problem: MixedLCP, x: ArrayLike, y: Vector | None = None) -> float:
 def _(problem: ConeProblem, x: ArrayLike, y: Vector | None = None) -> float:
     r = point(x, problem.size)
     u = problem.value(r) if y is None else y
-    rho = np.ones(problem.contacts)
-    distance = cone_map_length(r, u, problem.mu, problem.shift, rho, problem.dimension)
-    return relative(distance, length(problem.q), length(r), length(u))
+    return float(relative_cone_map(r, u, problem.q, problem.mu, problem.shift))
+
+
+@residual.register
+def _(problem: CylinderProblem, x: ArrayLike, y: Vector | None = None) -> float:
+    r = point(x, problem.size)
+    u = problem.value(r) if y is None else y
+    return float(relative_cylinder_map(r, u, problem.q, problem.bound))
+
+
+@singledispatch
+def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:
+    """problem.value(x), the residual, and whether x solves the problem: a residual of tol or less, and believable."""
+    y = problem.value(x)
+    error = residual(problem, x, y)
+    return y, error, error <= tol
+
+
+@judge.register
+def _(problem: ConeProblem, x: Vector, tol: float) -> tuple[Vector, float, bool]:
+    u = np.empty_like(x)
+    return u, *judge_cone(problem.blocks, problem.q, problem.mu, problem.shift, tol, x, u)
+
+
+@judge.register
+def _(problem: CylinderProblem, x: Vector, tol: float) -> tuple[Vector, float, bool]:
+    u = np.empty_like(x)
+    return u, *judge_cylinder(problem.blocks, problem.q, problem.bound, tol, x, u)
 
 
 def unit_free_residual(problem: ConeProblem, x: ArrayLike) -> float:
     """The cone residual with ρ_i = d / tr(W_ii): the same whatever the units of force and velocity."""
     r, d = point(x, problem.size), problem.dimension
-    u = problem.value(r)
-    trace = problem.W.diagonal().reshape(-1, d).sum(axis=1)
-    rho = d / np.where(trace > 0, trace, d)
+    u, rho = problem.value(r), problem.weights
     distance = cone_map_length(r, u, problem.mu, problem.shift, rho, d)
     with np.errstate(over="ignore"):
         weighted_q, weighted_u = np.repeat(rho, d) * problem.q, np.repeat(rho, d) * u
@@ -161,7 +197,7 @@ def box_map_length(z, w, lower, upper):
 @kernel
 def project_cone(mu, y_n, y_1, y_2):
     """Nearest point of K = {|r_t| <= μ r_n} to y. Nothing is allocated."""
-    y_t = math.hypot(y_1, y_2)
+    y_t = abs(y_1) if y_2 == 0.0 else math.hypot(y_1, y_2)
     # polar cone first: at mu = 0 the cone is a ray, and the next test alone would keep y_n < 0
     if mu * y_t <= -y_n:
         return 0.0, 0.0, 0.0
@@ -184,10 +220,107 @@ def cone_map_length(r, u, mu, shift, rho, d):
         b = d * i
         r_2 = r[b + 2] if d == 3 else 0.0
         u_2 = u[b + 2] if d == 3 else 0.0
-        shifted = u[b] + shift[i] * math.hypot(u[b + 1], u_2)
+        shifted = u[b] + shift[i] * (math.hypot(u[b + 1], u_2) if d == 3 else abs(u[b + 1]))
         p_n, p_1, p_2 = project_cone(mu[i], r[b] - rho[i] * shifted, r[b + 1] - rho[i] * u[b + 1], r_2 - rho[i] * u_2)
         map_[b] = r[b] - p_n
         map_[b + 1] = r[b + 1] - p_1
         if d == 3:
             map_[b + 2] = r_2 - p_2
+    return length(map_)
+
+
+@kernel
+def judge_cone(W, q, mu, shift, tol, r, u):
+    """u = W r + q in place; the residual, and whether r solves the problem."""
+    velocities(W, q, r, u)
+    error = relative_cone_map(r, u, q, mu, shift)
+    return error, error <= tol and cone_believable(W.diagonal, r, u, q, mu, shift, tol)
+
+
+@kernel
+def relative_cone_map(r, u, q, mu, shift):
+    """|r - P_K(r - ũ)| / max(|q|, |r|, |u|), one call."""
+    d = 2 if r.size == 2 * mu.size else 3
+    distance = cone_map_length(r, u, mu, shift, np.ones(mu.size), d)
+    return over(distance, max(length(q), length(r), length(u)))
+
+
+@kernel
+def cone_believable(diagonal, r, u, q, mu, shift, tol):
+    """Are the velocities right to √tol? Asked where the residual is at most tol."""
+    return cone_velocity_error(diagonal, r, u, q, mu, shift) <= math.sqrt(tol)
+
+
+@kernel
+def cone_velocity_error(diagonal, r, u, q, mu, shift):
+    """(|r - P_K(r - ũ)| + ε |r|) / max(|q|, |u|) in scaled variables; `diagonal` is that of ContactBlocks."""
+    rho = contact_weights(diagonal)
+    d = 2 if diagonal.shape[0] == 4 else 3
+    scaled_r, scaled_u, scaled_q = scaled(r, u, q, rho, d)
+    distance = cone_map_length(scaled_r, scaled_u, mu, shift, np.ones(mu.size), d)
+    return by_velocities(distance, scaled_r, scaled_u, scaled_q)
+
+
+@kernel
+def scaled(r, u, q, rho, d):
+    """r_i / s_i, s_i u_i and s_i q_i with s_i = √ρ_i."""
+    scaled_r, scaled_u, scaled_q = np.empty_like(r), np.empty_like(r), np.empty_like(r)
+    for i in range(rho.size):
+        s = math.sqrt(rho[i])
+        for j in range(d * i, d * i + d):
+            scaled_r[j], scaled_u[j], scaled_q[j] = r[j] / s, s * u[j], s * q[j]
+    return scaled_r, scaled_u, scaled_q
+
+
+@kernel
+def by_velocities(distance, r, u, q):
+    distance += TINY * length(r)  # what r - u hides of u
+    scale = max(length(q), length(u))
+    if not (distance < np.inf and scale < np.inf):
+        return np.inf
+    return distance / scale if scale > 0.0 else distance
+
+
+@kernel
+def judge_cylinder(W, q, bound, tol, r, u):
+    """The same over cylinders."""
+    velocities(W, q, r, u)
+    error = relative_cylinder_map(r, u, q, bound)
+    return error, error <= tol and cylinder_believable(W.diagonal, r, u, q, bound, tol)
+
+
+@kernel
+def relative_cylinder_map(r, u, q, bound):
+    """|r - P_C(r - u)| / max(|q|, |r|, |u|)."""
+    d = 2 if r.size == 2 * bound.size else 3
+    return over(cylinder_map_length(r, u, bound, d), max(length(q), length(r), length(u)))
+
+
+@kernel
+def cylinder_believable(diagonal, r, u, q, bound, tol):
+    """Are the velocities right to √tol?"""
+    rho = contact_weights(diagonal)
+    d = 2 if diagonal.shape[0] == 4 else 3
+    scaled_r, scaled_u, scaled_q = scaled(r, u, q, rho, d)
+    distance = cylinder_map_length(scaled_r, scaled_u, bound / np.sqrt(rho), d)
+    return by_velocities(distance, scaled_r, scaled_u, scaled_q) <= math.sqrt(tol)
+
+
+@kernel
+def cylinder_map_length(r, u, bound, d):
+    """|r - P_C(r - u)| over all contacts of dimension d."""
+    map_ = np.empty(r.size)
+    for j in range(r.size):
+        if not (abs(r[j]) < np.inf and abs(u[j]) < np.inf):
+            return np.inf
+    for i in range(bound.size):
+        b = d * i
+        map_[b] = min(r[b], u[b])
+        y_1 = r[b + 1] - u[b + 1]
+        y_2 = r[b + 2] - u[b + 2] if d == 3 else 0.0
+        y = math.hypot(y_1, y_2)
+        share = bound[i] / y if y > bound[i] else 1.0
+        map_[b + 1] = r[b + 1] - share * y_1 if y > bound[i] else u[b + 1]
+        if d == 3:
+            map_[b + 2] = r[b + 2] - share * y_2 if y > bound[i] else u[b + 2]
     return length(map_)

@@ -6,29 +6,34 @@ import math
 import time
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from stickslip.errors import SolveFailed
 from stickslip.problems.cone import ConeProblem
+from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector, vector
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import residual
+from stickslip.problems.residual import judge
 
-Problem = LCP | MixedLCP | ConeProblem
+if TYPE_CHECKING:
+    from stickslip.solvers.diagnosis import Diagnosis
+
+Problem = LCP | MixedLCP | ConeProblem | CylinderProblem
 
 
 class Status(IntEnum):
     """How a solve ended. Kernels return these numbers."""
 
-    SOLVED = 0  # the residual, recomputed, is at most tol
+    SOLVED = 0  # the residual, recomputed, is at most tol, and not by the size of the impulses alone
     RAY = 1  # Lemke ended on a ray: the certificate holds it
     MAX_ITER = 2  # the iteration limit came first
     STALLED = 3  # no further progress: a singular pivot, a failed line search, or rounding above tol
     NONFINITE = 4  # the iterate overflowed or became NaN
     NO_SOLUTION = 5  # enumeration shows that the problem has none
+    UNBOUNDED = 6  # the residual is small beside impulses that have grown huge, and velocities are wrong
 
 
 REMEDY = {
@@ -36,6 +41,7 @@ REMEDY = {
     Status.MAX_ITER: "raise max_iter, pass x0 from a similar problem, or try method='auto'",
     Status.STALLED: "try method='lemke' or 'auto', or rescale the problem if its entries differ by many decades",
     Status.NO_SOLUTION: "the problem has no solution; look at its data",
+    Status.UNBOUNDED: "impulses grow and velocities stay wrong: there may be no solution, ask existence(problem)",
     Status.NONFINITE: "the iteration diverged: try method='lemke', or rescale the problem",
 }
 
@@ -78,6 +84,7 @@ class Solution:
     iterations: int
     seconds: float
     solver: Solver  # what ran, with its settings
+    problem: Problem  # what was asked
     certificate: Ray | None = None
     earlier: tuple[Solution, ...] = ()  # what `auto` tried before
 
@@ -105,6 +112,12 @@ class Solution:
             self,
         )
 
+    def explain(self) -> Diagnosis:
+        """Of a friction problem: the worst contact, open, stick or slip, the rank of W, whether a solution exists."""
+        from stickslip.solvers.diagnosis import diagnose
+
+        return diagnose(self)
+
     def __repr__(self) -> str:
         return (
             f"Solution({self.status.name}, residual={self.residual:.1e}, iterations={self.iterations}, "
@@ -122,16 +135,17 @@ def conclude(
     certificate: Ray | None = None,
 ) -> Solution:
     """Judge x by the problem's own residual. Only that makes a solution SOLVED; `ended` explains the rest."""
-    y = problem.value(x)
-    error = residual(problem, x, y)
-    if error <= solver.tol:
+    y, error, solved = judge(problem, x, solver.tol)
+    if solved:
         status, certificate = Status.SOLVED, None  # a ray that starts at a solution, z0 = 0 to rounding, is no failure
+    elif error <= solver.tol:
+        status = Status.UNBOUNDED
     elif not math.isfinite(error):
         status = Status.NONFINITE
     else:
         status = Status.STALLED if ended is Status.SOLVED else ended
     seconds = time.perf_counter() - started
-    return Solution(x, y, status, error, iterations, seconds, solver, certificate)
+    return Solution(x, y, status, error, iterations, seconds, solver, problem, certificate)
 
 
 def start_from(problem: Problem, x0: Vector | None) -> Vector:

@@ -19,16 +19,16 @@ from matplotlib.lines import Line2D
 
 from stickslip.errors import FileError
 from stickslip.problems.cone import ConeProblem
+from stickslip.problems.contact_states import State, contact_states
 from stickslip.problems.matrix import Dense, Indices, Vector
 
-OPEN, STICK, SLIP = 0, 1, 2
+OPEN, STICK, SLIP = State
 NAME = {OPEN: "open", STICK: "sticking", SLIP: "slipping"}
 COLOUR = {OPEN: "#9aa5b1", STICK: "#1f6fd6", SLIP: "#f2711c"}
 PAPER, INK, GROUND, GLASS = "#fcfbf8", "#26323f", "#efece4", (0.62, 0.69, 0.77)
 AZIMUTH, ELEVATION = math.radians(24.0), math.radians(13.0)
 DASHED = (0, (2, 2))
 WIDEST = 11.0  # the line of the largest normal impulse, in points
-SMALL = 1e-5  # of the largest impulse or velocity: what counts as none
 
 
 class Impulses(Protocol):
@@ -60,7 +60,7 @@ def force_chains(
     figure = Figure(figsize=(10.0, 6.25), dpi=100, facecolor=PAPER)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
-    state = contact_states(problem, solution)
+    state = contact_states(problem, solution.x, solution.y)
     draw_floor(axes, positions, radius)
     draw_balls(axes, positions, radius)
     draw_forces(axes, positions, pairs, solution.x[:: problem.dimension], state)
@@ -70,15 +70,6 @@ def force_chains(
     axes.set_ylim(up.min() - 3 * radius, up.max() + 2.5 * radius)
     explain(figure, problem, len(positions), state, solution.residual)
     write(figure, path)
-
-
-def contact_states(problem: ConeProblem, solution: Impulses) -> Indices:
-    """OPEN, STICK or SLIP of each contact, up to `SMALL` of the largest impulse and velocity."""
-    r = solution.x.reshape(-1, problem.dimension)
-    u = solution.y.reshape(-1, problem.dimension)
-    pressed = r[:, 0] > SMALL * np.abs(r).max(initial=0.0)
-    moving = np.linalg.norm(u[:, 1:], axis=1) > SMALL * np.abs(problem.q).max(initial=0.0)
-    return np.where(pressed, np.where(moving, SLIP, STICK), OPEN)
 
 
 def project(points: Dense) -> Dense:
@@ -145,7 +136,7 @@ def draw_forces(axes: Axes, centres: Dense, pairs: Indices, normal: Vector, stat
         if kind == OPEN:
             axes.plot(*line, color=COLOUR[OPEN], linewidth=0.6, linestyle=DASHED, alpha=0.45, zorder=order)
             continue
-        for colour, thickness, opacity in (("white", points + 1.2, 0.55), (COLOUR[int(kind)], max(points, 0.5), 0.92)):
+        for colour, thickness, opacity in (("white", points + 1.2, 0.55), (COLOUR[kind], max(points, 0.5), 0.92)):
             axes.plot(*line, color=colour, linewidth=thickness, alpha=opacity, zorder=order, solid_capstyle="round")
 
 
