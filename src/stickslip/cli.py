@@ -113,7 +113,7 @@ def show_outcomes(console: Console, outcomes: list[Outcome]) -> None:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0))
     for heading in ("problem", "rows", "method", "status", "residual", "time"):
         right = heading in ("rows", "residual", "time")
         table.add_column(heading, justify="right" if right else "left", no_wrap=True)

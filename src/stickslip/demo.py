@@ -67,13 +67,13 @@ def examples(seed: int) -> tuple[Example, ...]:
         Example("20 boxes, no friction", normal_lcp(box_stack(20))),
         Example("5 boxes, 4-sided cone", polyhedral_lcp(box_stack(5, seed=seed, stir=0.01))),
         Example("chain of 10 rods, mixed", chain(10, seed)),
-        Example("box stack, 20 contacts", box_stack(5, seed=seed, stir=0.01)),
+        Example("box stack, 80 contacts", box_stack(20, seed=seed, stir=0.01)),
         pile(LAYERS, seed),
     )
 
 
 def pile(layers: int, seed: int) -> Example:
-    problem = sphere_pile(layers, mu=0.3, seed=seed, radius=RADIUS, stir=0.01)
+    problem = sphere_pile(layers, mu=0.5, seed=seed, radius=RADIUS, stir=0.02)
     return Example(f"ball pile, {problem.contacts} contacts", problem)
 
 

@@ -9,7 +9,7 @@ import stickslip as ss
 from stickslip.problems.mechanical import box_stack, chain, normal_lcp, normal_mixed, polyhedral_lcp, sphere_pile
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import textbook
-from stickslip.solvers.solve import METHODS
+from stickslip.solvers.solve import CONE_METHODS, METHODS
 
 LCP_SOLVERS = [  # a new solver for LCP and MixedLCP is one more entry
     ss.Lemke(),
@@ -23,6 +23,8 @@ LCP_SOLVERS = [  # a new solver for LCP and MixedLCP is one more entry
 ]
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+FRICTION = sorted(path for kind in ("fc2d", "fc3d", "gfc2d", "gfc3d", "gen") for path in DATA.glob(f"{kind}_*.h5"))
+UNSOLVED = {"gen_spheres_5000"}  # 12,107 contacts: a solution exists, ss.existence says; none to 1e-8 is known
 PUBLIC = sorted(path for kind in ("lcp", "mlcp", "box") for path in DATA.glob(f"{kind}_*.h5"))
 INFEASIBLE = {"lcp_Pang_isolated_sol_perturbed"}
 
@@ -51,10 +53,18 @@ def test_box_friction_row_against_the_closed_form(solver):
 
 @pytest.mark.core
 def test_names_and_values_are_the_same_thing():
-    problem = random_lcp("pd", 6, 0)
+    problem, pile, cylinder = (
+        random_lcp("pd", 6, 0),
+        sphere_pile(1, 0.5),
+        ss.CylinderProblem(np.eye(3), -np.ones(3), [0.1]),
+    )
     for name in METHODS:
-        if name != "nsgs":
-            assert ss.solve(problem, name).solved, name
+        if name in CONE_METHODS:
+            assert ss.solve(pile, name, tol=1e-6).solved, name
+        else:
+            assert ss.solve(cylinder if name == "cylinder_gauss_seidel" else problem, name).solved, name
+    assert ss.solve(pile).solved
+    assert ss.solve(cylinder).solved
     assert ss.solve(problem, ss.Lemke(refactor=3)).method.startswith("Lemke(tol=1e-10")
     assert ss.solve(problem, "lemke", tol=1e-6).solver == ss.Lemke(tol=1e-6)
 
@@ -76,7 +86,7 @@ def test_bad_calls_are_one_sentence(arguments, message):
 
 
 def test_not_a_problem():
-    with pytest.raises(ss.InputError, match="got a list, expected an LCP, MixedLCP or ConeProblem"):
+    with pytest.raises(ss.InputError, match="got a list, expected an LCP, MixedLCP, ConeProblem or CylinderProblem"):
         ss.solve([1, 2])
 
 
@@ -161,3 +171,11 @@ def test_public_problems(path):
         assert answer.require().residual <= 1e-10
         assert answer.certificate is None
         assert ss.residual(problem, answer.x) == answer.residual
+
+
+@pytest.mark.skipif(not FRICTION, reason="the public test sets are not beside the clone (../shared/data)")
+@pytest.mark.parametrize("path", [path for path in FRICTION if path.stem not in UNSOLVED], ids=lambda path: path.stem)
+def test_public_friction_problems(path):
+    problem = ss.load(path)
+    answer = ss.solve(problem, tol=1e-8).require()
+    assert ss.residual(problem, answer.x) == answer.residual <= 1e-8

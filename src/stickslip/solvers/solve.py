@@ -14,7 +14,19 @@ at most tol, and `Solution.attempts` lists every method that ran:
  6. at most `FEW` complementary pairs: enumeration of all solutions. It finds one, or shows that there is none
     (status NO_SOLUTION).
 
-With a ConeProblem it runs nonsmooth Gauss–Seidel.
+With a ConeProblem, where each method after the first starts from the best answer so far:
+
+ 1. nonsmooth Gauss–Seidel, given up as soon as by its own rate it would take more than `PATIENCE` further sweeps (half
+    of that for tol of at least `LOOSE`, twice in the plane), about what the next method costs: the fastest where
+    contacts are few or hang together loosely;
+ 2. the interior point method for cones, up to `MOST_CONTACTS` contacts: usually 10 to 30 factorisations, whatever the
+    size, redundant contacts or not;
+ 3. nonsmooth Newton for `STEPS` iterations where the best residual so far is at most `CLOSE`: a tol below what the
+    interior point method reaches, about 1e-10;
+ 4. what is left are large or jammed piles: ADMM, which creeps towards a solution where others jump about, and nonsmooth
+    Newton from where it stopped, in turns of `TURNS` iterations.
+
+Beyond `MOST_CONTACTS` contacts a factorisation takes seconds: then Gauss–Seidel runs for `LONG` sweeps, and ADMM once.
 """
 
 from __future__ import annotations
@@ -32,9 +44,11 @@ from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
+from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Matrix, Vector
 from stickslip.problems.mixed import MixedLCP
+from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.solution import Problem, Solution, Solver, Status
 
 WARM = 10  # factorisations of block pivoting from x0
@@ -43,8 +57,12 @@ SWEEPS = 500  # of projected Gauss–Seidel
 FEW_ROWS = 128  # up to which Lemke takes less than a tenth of a millisecond, whatever tol
 LARGE = 500  # rows from which the interior point method goes before Lemke, if M is symmetric
 FEW = 20  # complementary pairs that enumeration takes on
+PATIENCE = 200  # sweeps of nonsmooth Gauss–Seidel still to come
+CLOSE, STEPS = 1e-6, 60  # residual from which Newton's method is worth trying, and its iterations
+LONG = 10_000  # sweeps where there are too many contacts for the interior point method
+TURNS = ((1000, 60), (4000, 120), (16_000, 1000))  # iterations of ADMM and of Newton's method
 
-PROBLEMS = (LCP, MixedLCP, ConeProblem)
+PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem)
 
 # each method's name at the command line and in files, and the class it stands for
 METHODS = {
@@ -57,13 +75,26 @@ METHODS = {
     "interior_point": ("interior_point", "InteriorPoint"),
     "enumeration": ("enumeration", "Enumeration"),
     "nsgs": ("nsgs", "NSGS"),
+    "nsgs_bodies": ("nsgs_bodies", "BodyNSGS"),
+    "cone_interior_point": ("cone_interior_point", "ConeInteriorPoint"),
+    "cone_newton": ("cone_newton", "ConeNewton"),
+    "admm": ("admm", "ADMM"),
+    "apgd": ("apgd", "APGD"),
+    "conic": ("conic", "Conic"),
+    "tresca": ("fixed_point", "Tresca"),
+    "de_saxce": ("fixed_point", "DeSaxceFixedPoint"),
+    "cylinder_gauss_seidel": ("fixed_point", "CylinderGaussSeidel"),
 }
+CONE_METHODS = [
+    *("nsgs", "nsgs_bodies", "apgd", "admm"),
+    *("cone_newton", "cone_interior_point", "conic", "tresca", "de_saxce"),
+]
 
 
 def solve(
     problem: Problem, method: str | Solver = "auto", tol: float | None = None, x0: Vector | None = None
 ) -> Solution:
-    """Solve a problem to a residual of `tol` (1e-10 for LCP and MixedLCP, 1e-8 for ConeProblem if not given).
+    """Solve a problem to a residual of `tol` (if none is given 1e-10, or 1e-8 for friction problems).
 
     `method` is a name of METHODS or a solver value such as Lemke(refactor=20), whose own tol holds if none is given.
     """
@@ -84,7 +115,9 @@ def named(method: str, tol: float) -> Solver:
 
 def problem_tolerance(problem: Any) -> float:
     if not isinstance(problem, PROBLEMS):
-        raise InputError(f"solve: got a {type(problem).__name__}, expected an LCP, MixedLCP or ConeProblem")
+        raise InputError(
+            f"solve: got a {type(problem).__name__}, expected an LCP, MixedLCP, ConeProblem or CylinderProblem"
+        )
     return problem.tolerance
 
 
@@ -103,8 +136,8 @@ class Auto:
     def solve(self, problem: Problem, x0: Vector | None = None) -> Solution:
         started = time.perf_counter()
         tried: list[Solution] = []
-        for solver in ladder(problem, x0, self.tol):
-            answer = solver.solve(problem, x0)
+        for solver in ladder(problem, x0, self.tol, tried):
+            answer = solver.solve(problem, best_so_far(problem, tried, x0))
             if decides(answer):
                 if tried:
                     answer = replace(answer, earlier=tuple(tried), seconds=time.perf_counter() - started)
@@ -115,10 +148,13 @@ class Auto:
         return replace(answer, earlier=others, seconds=time.perf_counter() - started)
 
 
-def ladder(problem: Problem, x0: Vector | None, tol: float) -> Iterator[Solver]:
-    """The methods worth trying, in order."""
+def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution]) -> Iterator[Solver]:
+    """The methods worth trying, in order; `tried` grows while it is read."""
     if isinstance(problem, ConeProblem):
-        yield named("nsgs", tol)
+        yield from cone_ladder(problem, tol, tried)
+        return
+    if isinstance(problem, CylinderProblem):
+        yield named("cylinder_gauss_seidel", tol)
         return
     if x0 is not None:
         yield replace(named("judice_pires", tol), max_iter=WARM)  # type: ignore[type-var]
@@ -136,6 +172,34 @@ def ladder(problem: Problem, x0: Vector | None, tol: float) -> Iterator[Solver]:
         yield named("enumeration", tol)
 
 
+def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Iterator[Solver]:
+    if problem.contacts > MOST_CONTACTS:
+        yield replace(named("nsgs", tol), max_iter=LONG)  # type: ignore[type-var]
+        yield replace(named("admm", tol), max_iter=TURNS[0][0])  # type: ignore[type-var]
+        return
+    yield patient_sweeps(tol, problem.dimension)
+    yield named("cone_interior_point", tol)
+    if any(answer.residual <= CLOSE for answer in tried):
+        yield replace(named("cone_newton", tol), max_iter=STEPS)  # type: ignore[type-var]
+    for turns, steps in TURNS:
+        yield replace(named("admm", tol), max_iter=turns)  # type: ignore[type-var]
+        yield replace(named("cone_newton", tol), max_iter=steps)  # type: ignore[type-var]
+
+
+@lru_cache(maxsize=64)
+def patient_sweeps(tol: float, dimension: int) -> Solver:
+    patience = (PATIENCE // 2 if tol >= LOOSE else PATIENCE) * (2 if dimension == 2 else 1)
+    return replace(named("nsgs", tol), patience=patience)  # type: ignore[type-var]
+
+
+def best_so_far(problem: Problem, tried: list[Solution], x0: Vector | None) -> Vector | None:
+    """Where the next method starts: x0, or for friction problems the answer with the least residual."""
+    if not tried or not isinstance(problem, ConeProblem):
+        return x0
+    bounded = [answer for answer in tried if answer.status is not Status.UNBOUNDED and answer.residual < math.inf]
+    return min(bounded, key=lambda answer: answer.residual).x if bounded else x0
+
+
 def decides(answer: Solution) -> bool:
     """Is the matter settled: solved, or shown to have no solution?"""
     if answer.status is Status.RAY:
@@ -146,7 +210,10 @@ def decides(answer: Solution) -> bool:
 def best_failure(tried: list[Solution]) -> Solution:
     """Where nothing decides: Lemke's ray if there is one, else the least residual."""
     rays = [answer for answer in tried if answer.status is Status.RAY]
-    return rays[0] if rays else min(tried, key=lambda answer: answer.residual)
+    if rays:
+        return rays[0]
+    bounded = [answer for answer in tried if answer.status is not Status.UNBOUNDED]
+    return min(bounded or tried, key=lambda answer: answer.residual)
 
 
 def nearly_symmetric(M: Matrix) -> bool:

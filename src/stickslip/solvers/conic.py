@@ -1,0 +1,114 @@
+"""Interior point on the convexified friction problem, by Clarabel [1], and the loop that makes it Coulomb's law.
+
+    minimise  ½ rᵀ W r + (q + o)ᵀ r    over    |r_t| <= μ r_n    contact by contact                            (1)
+
+With o = 0 and W symmetric this is the associated law, solved once. Coulomb's law is the fixed point o = μ |u_t| e_n
+(De Saxcé [2, 3]), found by the loop of solvers/fixed_point.py. An optimisation problem knows only the symmetric part
+of W; where W is unsymmetric the rest joins o as ½ (W - Wᵀ) r, in the same loop, so that its fixed point solves the
+problem as given.
+
+Clarabel gets the problem in units where each diagonal block of W has trace d and q the length 1, the cone as the
+second-order cone of (μ r_n, r_t) / max(1, μ), and r_n >= 0, r_t = 0 where μ = 0. Where contacts are on the verge of
+slip or of opening, the error is the square root of the duality gap: so the gap is asked to be GAP, and what Clarabel
+calls almost solved is taken, for the residual decides. The loop cannot be more accurate than that, about 1e-9.
+
+[1] Goulart, Chen, Clarabel: an interior-point solver for conic programs with quadratic objectives, arXiv:2405.12762.
+[2] De Saxcé, Feng, The bipotential method, Mathematical and Computer Modelling 28 (1998) 225-245.
+[3] Acary, Cadoux, Lemaréchal, Malick, A formulation of the linear discrete Coulomb friction problem via convex
+    optimization, ZAMM 91 (2011) 155-175.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from stickslip.errors import InputError
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.matrix import Sparse, Vector, as_sparse
+from stickslip.solvers.cone_newton import contact_scale
+from stickslip.solvers.fixed_point import fixed_point, slip_speed
+from stickslip.solvers.solution import Solution, conclude
+
+GAP = 1e-18  # Clarabel's tolerance on the duality gap
+FEASIBLE = 1e-10  # on feasibility; asked for more, Clarabel takes rounding for lack of progress, and gives up early
+SYMMETRIC = 1e-12  # asymmetry up to this share of the largest entry is rounding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conic:
+    """Interior point for ConeProblem through Clarabel; an iteration is one conic problem."""
+
+    tol: float = 1e-8
+    max_outer: int = 100
+    memory: int = 5  # updates of μ|u_t| that are mixed; 0 for none
+
+    def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
+        """Solve; x0, where there is one, gives the first μ|u_t|."""
+        if not isinstance(problem, ConeProblem):
+            raise InputError(f"Conic: the problem is {problem!r}, expected a ConeProblem")
+        started = time.perf_counter()
+        convex = ConvexProblem(problem)
+        d = problem.dimension
+
+        def image(r: Vector, u: Vector) -> Vector:
+            offset = convex.skew @ r
+            offset[::d] += problem.shift * slip_speed(u, d)
+            return offset
+
+        def solve_inner(offset: Vector, r: Vector, tol: float) -> tuple[Vector, bool]:
+            return convex.solve(offset)
+
+        r, ended, solves = fixed_point(problem, self.tol, self.max_outer, self.memory, solve_inner, image, x0)
+        return conclude(problem, self, r, ended, solves, started)
+
+
+class ConvexProblem:
+    """(1) for one W and many offsets o: set up by Clarabel once."""
+
+    skew: Sparse  # ½ (W - Wᵀ), empty where W is symmetric up to rounding
+
+    def __init__(self, problem: ConeProblem) -> None:
+        import clarabel
+
+        n, d, mu = problem.size, problem.dimension, problem.mu
+        self.scale = contact_scale(problem)
+        self.q = self.scale * problem.q
+        self.size = float(np.linalg.norm(self.q)) or 1.0
+        W, S = as_sparse(problem.W), sparse.diags_array(self.scale)
+        self.skew = sparse.csr_array((W - W.T) / 2)
+        if np.abs(self.skew.data).max(initial=0.0) <= SYMMETRIC * np.abs(W.data).max(initial=0.0):
+            self.skew = sparse.csr_array((n, n))
+        cone = np.ones((mu.size, d))
+        cone[:, 0] = np.where(mu > 0.0, mu, 1.0)
+        cone /= np.maximum(mu, 1.0)[:, None]
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.max_threads = 1
+        settings.presolve_enable = False  # it forbids a change of q
+        settings.tol_gap_abs = settings.tol_gap_rel = GAP
+        settings.tol_feas = FEASIBLE
+        self.solver = clarabel.DefaultSolver(
+            sparse.csc_matrix(sparse.triu(S @ (W + W.T) @ S / 2)),
+            self.q / self.size,
+            sparse.csc_matrix(sparse.diags_array(-cone.ravel())),
+            np.zeros(n),
+            [part for i in range(mu.size) for part in friction_cone(clarabel, mu[i], d)],
+            settings,
+        )
+
+    def solve(self, offset: Vector) -> tuple[Vector, bool]:
+        """r of (1), and whether Clarabel calls it solved or almost so."""
+        self.solver.update(q=(self.q + self.scale * offset) / self.size)
+        answer = self.solver.solve()
+        return self.scale * self.size * np.array(answer.x), str(answer.status) in ("Solved", "AlmostSolved")
+
+
+def friction_cone(clarabel: Any, mu: float, d: int) -> list[Any]:
+    if mu > 0.0:
+        return [clarabel.SecondOrderConeT(d)]
+    return [clarabel.NonnegativeConeT(1), clarabel.ZeroConeT(d - 1)]
