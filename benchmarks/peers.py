@@ -106,22 +106,32 @@ def peer_runs(
     worker: tuple[str, str], problem: LCP | MixedLCP, solver: str, tolerances: Sequence[float], limits: Limits
 ) -> list[Run]:
     """One process, the tolerances in turn; what it had not answered when it ended is a run without an answer."""
-    python, script = worker
     order, equations = equations_first(problem)
     with tempfile.TemporaryDirectory() as folder:
-        file, results = Path(folder) / "problem.npz", Path(folder) / "results.jsonl"
+        file = Path(folder) / "problem.npz"
         M = problem.M if isinstance(problem.M, np.ndarray) else problem.M.toarray()
         np.savez(file, M=M[np.ix_(order, order)], q=problem.q[order], equations=equations)
-        request = {"problem": str(file), "results": str(results), "solver": solver, "tolerances": list(tolerances)}
-        code = subprocess.run(
-            [python, "-E", str(HERE / script)],
-            input=json.dumps({**request, **dataclasses.asdict(limits)}).encode(),
-            capture_output=True,
-            env={**os.environ, **ONE_THREAD},
-        ).returncode
-        lines = results.read_text().splitlines() if results.exists() else []
-    runs = [graded(problem, solver, order, json.loads(line)) for line in lines]
+        answers, code = ask(worker, file, solver, tolerances, limits)
+    runs = [graded(problem, solver, order, answer) for answer in answers]
     return runs + [unanswered(solver, tol, limits, code) for tol in tolerances[len(runs) :]]
+
+
+def ask(
+    worker: tuple[str, str], file: Path, solver: str, tolerances: Sequence[float], limits: Limits
+) -> tuple[list[dict[str, Any]], int]:
+    """What a worker wrote about the problem in the file, one answer a tolerance, and the exit code of its process."""
+    python, script = worker
+    results = file.with_name("results.jsonl")
+    results.unlink(missing_ok=True)
+    request = {"problem": str(file), "results": str(results), "solver": solver, "tolerances": list(tolerances)}
+    code = subprocess.run(
+        [python, "-E", str(HERE / script)],
+        input=json.dumps({**request, **dataclasses.asdict(limits)}).encode(),
+        capture_output=True,
+        env={**os.environ, **ONE_THREAD},
+    ).returncode
+    lines = results.read_text().splitlines() if results.exists() else []
+    return [json.loads(line) for line in lines], code
 
 
 def unanswered(solver: str, tol: float, limits: Limits, code: int | None) -> Run:
