@@ -7,8 +7,8 @@ factorisation to the next and need not be symmetric. Whole contacts are eliminat
 
 The order is minimum degree, on the graph of contacts kept as rows of bits, so that eliminating contact k is one `or`
 of a row for each of its neighbours: a pass takes every contact whose degree is at most the threshold, which rises when
-a pass finds none. Piles and stacks hang together loosely: 276 capsules with 970 blocks off the diagonal fill to 1028, and
-one factorisation takes 20 µs where SuperLU takes 2 ms.
+a pass finds none. Piles and stacks hang together loosely: 276 capsules with 970 blocks off the diagonal fill to 1028,
+and one factorisation takes 20 µs where SuperLU takes 2 ms.
 
 Rows are exchanged only inside the 3 x 3 blocks of the diagonal, not between contacts. The caller sees the error in
 what it solves.
