@@ -46,10 +46,13 @@ from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.blocks import ContactBlocks, contact_blocks
+from stickslip.problems.blocks import ContactBlocks, contact_blocks, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Sparse, Vector, as_sparse
-from stickslip.problems.residual import cone_velocity_error, relative_cone_map
+from stickslip.problems.residual import cone_velocity_error, length, relative_cone_map
+from stickslip.solvers.block_lu import MOST_CONTACTS, MOST_UPDATES, BlockPattern, analyse, blank
+from stickslip.solvers.block_lu import factorise as factorise_blocks
+from stickslip.solvers.block_lu import solve as back_substitute
 from stickslip.solvers.linear import factorise
 from stickslip.solvers.solution import Solution, Status, conclude, start_from
 
@@ -60,6 +63,7 @@ REDUCTION = 0.7  # of |F| asked of a proximal problem
 STEPS = 20  # in one proximal problem at most
 QUICK = 8  # steps up to which α is lowered
 LOWER, RAISE = 0.5, 10.0  # α after quick success and after failure
+FAITHFUL = 1e-6  # relative error of (3) up to which elimination without row exchanges is trusted
 SMALLEST, LARGEST = 1e-10, 1e4  # α at least; beyond, the method has failed
 
 
@@ -96,7 +100,7 @@ class ConeNewton:
 
 
 class System(NamedTuple):
-    """The problem in scaled variables, and the pattern of (3)."""
+    """The problem in scaled variables, and the pattern of (3): as contacts where that is small enough, and as CSR."""
 
     problem: ConeProblem
     scale: Vector  # (d nc,) s: r = s * (scaled r), u = (scaled u) / s
@@ -105,6 +109,7 @@ class System(NamedTuple):
     blocks: ContactBlocks
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
+    elimination: BlockPattern | None
 
     def residual(self, r: Vector, u: Vector) -> float:
         """The problem's own."""
@@ -147,7 +152,14 @@ def scaled(problem: ConeProblem) -> System:
     W = sparse.csr_array(S @ as_sparse(problem.W) @ S)
     blocks = contact_blocks(W, d)
     indptr, indices = pattern(blocks.start, blocks.first, d)
-    return System(problem, scale, W, scale * problem.q, blocks, indptr, indices)
+    return System(problem, scale, W, scale * problem.q, blocks, indptr, indices, elimination(problem))
+
+
+def elimination(problem: ConeProblem) -> BlockPattern | None:
+    if not 0 < problem.contacts <= MOST_CONTACTS:
+        return None
+    found = analyse(problem.blocks, MOST_UPDATES)
+    return found if found.start.size else None
 
 
 def contact_scale(problem: ConeProblem) -> Vector:
@@ -215,7 +227,14 @@ def newton(
 
 
 def newton_step(system: System, state: Linearised, alpha: float) -> Vector | None:
-    """dr of (3) with W + α; None where the matrix is singular."""
+    """dr of (3) with W + α; None where the matrix is singular.
+
+    By block_lu, which does not exchange rows between contacts, where what it finds solves (3) to FAITHFUL.
+    """
+    if system.elimination is not None:
+        dr = np.empty_like(state.F)
+        if eliminate(system.elimination, system.blocks, state.F, state.A, state.B, alpha, dr) <= FAITHFUL:
+            return dr
     data = np.empty(system.indices.size)
     newton_matrix(system.blocks, state.A, state.B, alpha, system.indptr, data)
     factor = factorise(sparse.csr_array((data, system.indices, system.indptr), shape=system.W.shape))
@@ -370,6 +389,65 @@ def newton_matrix(W, A, B, alpha, indptr, data):
                         for e in range(d):
                             entry += B[i, a, e] * W.others[d * e + c, k]
                     data[at + c] = entry
+
+
+@kernel
+def eliminate(pattern, W, F, A, B, alpha, dr):
+    """dr of (3) by block_lu; returns |(A + B (W + α)) dr + F| / |F|, inf where a block is singular."""
+    n, d = A.shape[0], A.shape[1]
+    M, x = blank(pattern), np.zeros((n, 3))
+    fill(pattern, W, A, B, alpha, M)
+    if not factorise_blocks(pattern, M):
+        return np.inf
+    for i in range(n):
+        for a in range(d):
+            x[i, a] = -F[d * i + a]
+    back_substitute(pattern, M, x)
+    for i in range(n):
+        for a in range(d):
+            dr[d * i + a] = x[i, a]
+    du = np.empty_like(dr)
+    velocities(W, np.zeros_like(dr), dr, du)
+    error = np.empty_like(dr)
+    for i in range(n):
+        for a in range(d):
+            total = F[d * i + a]
+            for c in range(d):
+                j = d * i + c
+                total += A[i, a, c] * dr[j] + B[i, a, c] * (du[j] + alpha * dr[j])
+            error[d * i + a] = total
+    return length(error) / length(F)
+
+
+@kernel
+def fill(pattern, W, A, B, alpha, M):
+    """A + B (W + α) in the order of elimination."""
+    d = A.shape[1]
+    M.diagonal[:] = 0.0
+    M.lower[:] = 0.0
+    M.upper[:] = 0.0
+    for k in range(pattern.order.size):
+        i = pattern.order[k]
+        for a in range(d):
+            for c in range(d):
+                entry = A[i, a, c] + alpha * B[i, a, c]
+                for e in range(d):
+                    entry += B[i, a, e] * W.diagonal[d * e + c, i]
+                M.diagonal[k, 3 * a + c] = entry
+        if d == 2:
+            M.diagonal[k, 8] = 1.0
+    for i in range(A.shape[0]):
+        for k in range(W.start[i], W.start[i + 1]):
+            f = pattern.own[k]
+            for a in range(d):
+                for c in range(d):
+                    entry = 0.0
+                    for e in range(d):
+                        entry += B[i, a, e] * W.others[d * e + c, k]
+                    if f >= 0:
+                        M.lower[f, 3 * a + c] = entry
+                    else:
+                        M.upper[-1 - f, 3 * a + c] = entry
 
 
 @kernel

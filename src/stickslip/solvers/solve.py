@@ -60,7 +60,7 @@ FEW = 20  # complementary pairs that enumeration takes on
 PATIENCE = 200  # sweeps of nonsmooth Gauss–Seidel still to come
 CLOSE, STEPS = 1e-6, 60  # residual from which Newton's method is worth trying, and its iterations
 LONG = 10_000  # sweeps where there are too many contacts for the interior point method
-TURNS = ((1000, 60), (4000, 120), (16_000, 1000))  # iterations of ADMM and of Newton's method
+TURNS = ((1000, 300), (4000, 300), (16_000, 1000))  # iterations of ADMM and of Newton's method
 
 PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem)
 
