@@ -3,7 +3,7 @@ more it is, in the geometric mean, at least 5 times faster than the best Siconos
 least 3 times at 1e-4.
 
 Every fc2d_*, fc3d_*, gfc2d_*, gfc3d_* and gen_* file of the public data. Our time is that of the call of solve, from
-zero, the best of up to 15 calls within 0.3 s, compiled code warm, one thread. Each call gets a fresh problem object, of
+zero, the best of up to 200 calls within 0.3 s, compiled code warm, one thread. Each call gets a fresh problem object, of
 which nothing is prepared but its matrix in blocks: the peers' time leaves out the making of their block matrix too.
 What the blocks cost once is in a column of its own. The peer's time is that of its fastest solver whose answer,
 regraded, is at most the tolerance, whatever tolerance it was asked for: once from the stored baselines (another
@@ -27,8 +27,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
@@ -146,9 +146,16 @@ def measured(problem: ConeProblem, method: str, tol: float, limits: Limits) -> O
         started = time.perf_counter()
         _ = fresh.blocks  # kept by the problem
         preparation = min(preparation, time.perf_counter() - started)
+        signal.setitimer(signal.ITIMER_REAL, limits.cap)  # off the clock: it costs as much as a tiny solve
         return fresh
 
-    timing = timed(prepare, lambda fresh: within(limits.cap, fresh, method, tol), limits.repeats, limits.budget)
+    def run(fresh: ConeProblem) -> Solution | None:
+        with suppress(Late):
+            return solve(fresh, method=method, tol=tol)
+        return None
+
+    with late_is_raised():
+        timing = timed(prepare, run, limits.repeats, limits.budget)
     answer: Solution | None = timing.answer
     if answer is None:
         return Own(f"{method} > {limits.cap:g} s", 0, math.inf, math.inf, preparation)
@@ -160,24 +167,20 @@ def named(answer: Solution) -> str:
 
 
 class Late(Exception):
-    """The cap came first."""
+    """The cap came first: heard when a compiled call returns, as Ctrl-C is."""
 
 
-def within(cap: float, problem: ConeProblem, method: str, tol: float) -> Solution | None:
-    """The answer, or None after `cap` seconds: heard when a compiled call returns, as Ctrl-C is."""
-
+@contextmanager
+def late_is_raised() -> Iterator[None]:
     def late(number: int, frame: object) -> None:
         raise Late
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, cap)
     try:
-        with suppress(Late):
-            return solve(problem, method=method, tol=tol)
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    return None
 
 
 # ---- the peer
@@ -281,7 +284,7 @@ class Comparison:
 
 def compare(path: Path, tolerances: tuple[float, ...], cap: float, quick: bool) -> list[Comparison]:
     problem, name = friction_problem(path), path.stem
-    limits = Limits(time_limit(name, cap))
+    limits = Limits(time_limit(name, cap), repeats=200)
     names = variants(name, path.parent, tolerances, problem.dimension)
     runs = [] if quick else live_runs(problem, names, tolerances, limits)
     comparisons = []
