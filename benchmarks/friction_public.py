@@ -3,8 +3,8 @@ more it is, in the geometric mean, at least 5 times faster than the best Siconos
 least 3 times at 1e-4.
 
 Every fc2d_*, fc3d_*, gfc2d_*, gfc3d_* and gen_* file of the public data. Our time is that of the call of solve, from
-zero, the best of up to 200 calls within 0.3 s, compiled code warm, one thread. Each call gets a fresh problem object, of
-which nothing is prepared but its matrix in blocks: the peers' time leaves out the making of their block matrix too.
+zero, the best of up to 200 calls within 0.3 s, compiled code warm, one thread. Each call gets a fresh problem object,
+of which nothing is prepared but its matrix in blocks: the peers' time leaves out the making of their block matrix too.
 What the blocks cost once is in a column of its own. The peer's time is that of its fastest solver whose answer,
 regraded, is at most the tolerance, whatever tolerance it was asked for: once from the stored baselines (another
 machine, up to 25 variants), once measured here and now (the variants stored as the problem's best, and Gauss-Seidel).
