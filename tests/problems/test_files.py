@@ -17,7 +17,9 @@ from stickslip.problems.mixed import MixedLCP
 
 INF = np.inf
 PUBLIC = (Path(__file__).parents[2] / "../shared/data").resolve()
-public = pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"the public problems are not at {PUBLIC}")
+public = pytest.mark.skipif(
+    not PUBLIC.is_dir(), reason="the public test sets are not beside the clone (../shared/data)"
+)
 
 
 def random_sparse(rng, rows, columns):

@@ -22,7 +22,7 @@ DATA = Path(__file__).parents[2] / "../shared/data"
 def public(name):
     path = DATA / f"{name}.h5"
     if not path.exists():
-        pytest.skip("the public collection is not beside this clone")
+        pytest.skip("the public test sets are not beside the clone (../shared/data)")
     return load(path)
 
 

@@ -166,5 +166,5 @@ def test_no_contacts():
 def test_public_friction_problems(name, tol):
     path = DATA / f"{name}.h5"
     if not path.exists():
-        pytest.skip("the public collection is not beside this clone")
+        pytest.skip("the public test sets are not beside the clone (../shared/data)")
     APGD(tol=tol).solve(load(path)).require()

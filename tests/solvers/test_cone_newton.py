@@ -158,5 +158,5 @@ def test_what_does_not_fit_is_refused():
 def test_public_friction_problems(name, equation):
     path = DATA / f"{name}.h5"
     if not path.exists():
-        pytest.skip("the public collection is not beside this clone")
+        pytest.skip("the public test sets are not beside the clone (../shared/data)")
     ConeNewton(equation=equation).solve(load(path)).require()

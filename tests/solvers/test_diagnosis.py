@@ -23,7 +23,9 @@ from stickslip.solvers.nsgs import NSGS
 from stickslip.solvers.solution import Status, conclude
 
 PUBLIC = (Path(__file__).parents[2] / "../shared/data").resolve()
-public = pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"the public problems are not at {PUBLIC}")
+public = pytest.mark.skipif(
+    not PUBLIC.is_dir(), reason="the public test sets are not beside the clone (../shared/data)"
+)
 
 OPEN, STICK, SLIP = State
 G = 9.81

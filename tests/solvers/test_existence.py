@@ -18,7 +18,9 @@ from stickslip.solvers.existence import existence
 from stickslip.solvers.nsgs import NSGS
 
 PUBLIC = (Path(__file__).parents[2] / "../shared/data").resolve()
-public = pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"the public problems are not at {PUBLIC}")
+public = pytest.mark.skipif(
+    not PUBLIC.is_dir(), reason="the public test sets are not beside the clone (../shared/data)"
+)
 
 
 def between_walls(clearance, mu=0.5, d=3, law="coulomb"):

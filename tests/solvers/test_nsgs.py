@@ -138,5 +138,5 @@ def test_an_immovable_contact_that_closes_overflows():
 def test_public_friction_problems(name):
     path = DATA / f"{name}.h5"
     if not path.exists():
-        pytest.skip("the public collection is not beside this clone")
+        pytest.skip("the public test sets are not beside the clone (../shared/data)")
     NSGS().solve(load(path)).require()

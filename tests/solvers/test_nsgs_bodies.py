@@ -114,5 +114,5 @@ def test_a_delassus_matrix_of_other_bodies_is_never_called_solved():
 def test_public_friction_problems(name):
     path = DATA / f"{name}.h5"
     if not path.exists():
-        pytest.skip("the public collection is not beside this clone")
+        pytest.skip("the public test sets are not beside the clone (../shared/data)")
     BodyNSGS().solve(load(path)).require()

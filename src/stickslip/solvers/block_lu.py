@@ -77,12 +77,17 @@ def graph(W, d, n):
 def count_bits(row):
     total = 0
     for w in range(row.size):
-        x = row[w]
-        x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-        x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-        x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-        total += int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+        total += count_bits_of(row[w])
     return total
+
+
+@kernel
+def count_bits_of(word):
+    """The bits set in a word of 64, added up in pairs, nibbles and bytes."""
+    x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @kernel
@@ -133,14 +138,6 @@ def eliminate(bits, n, most_updates):
             if updates > most_updates:
                 return order, start, row[:size], updates
     return order, start, row[:size].copy(), updates
-
-
-@kernel
-def count_bits_of(word):
-    x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @kernel

@@ -92,6 +92,23 @@ def solve_associated(mu, W_nn, W_n1, W_n2, W_1n, W_11, W_12, W_2n, W_21, W_22, q
     multiplier = (W_nn * q_t + q_n * half) / (q_t - q_n)  # the root for isotropic W_tt without coupling
     if not 0.0 < multiplier < np.inf:
         multiplier = 0.5 * (W_nn if W_nn < half else half)
+    multiplier = boundary_root(n_0, n_1, n_2, x_0, x_1, x_2, y_0, y_1, y_2, D_0, D_1, D_2, D_3, multiplier, half, least)
+    T = (multiplier + trace) * multiplier + delta
+    A_1, A_2 = (c_1 + multiplier * q_1) / T, (c_2 + multiplier * q_2) / T
+    B_1, B_2 = (e_1 + multiplier * b_1) / T, (e_2 + multiplier * b_2) / T
+    room, lean, square = 1.0 - B_1 * B_1 - B_2 * B_2, A_1 * B_1 + A_2 * B_2, A_1 * A_1 + A_2 * A_2
+    if room > NARROW:
+        root = math.sqrt(lean * lean + room * square)
+        r_n = (lean + root) / room if lean > 0.0 else square / (root - lean)
+    else:
+        D = D_0 + multiplier * (D_1 + multiplier * (D_2 + multiplier * D_3))
+        r_n = -(n_0 + multiplier * (n_1 + multiplier * n_2)) / D
+    return r_n / mu, -(A_1 + B_1 * r_n), -(A_2 + B_2 * r_n)
+
+
+@kernel
+def boundary_root(n_0, n_1, n_2, x_0, x_1, x_2, y_0, y_1, y_2, D_0, D_1, D_2, D_3, multiplier, half, least):
+    """λ by Newton's method kept inside its bracket, from a first guess; n, x, y and D by powers of λ."""
     low, high = 0.0, np.inf
     for _ in range(NEWTON_LIMIT):
         normal = n_0 + multiplier * (n_1 + multiplier * n_2)
@@ -112,18 +129,7 @@ def solve_associated(mu, W_nn, W_n1, W_n2, W_1n, W_11, W_12, W_2n, W_21, W_22, q
         multiplier += step
         if not low < multiplier < high:
             multiplier = 0.5 * (low + high) if high < np.inf else 2.0 * low + half
-
-    T = (multiplier + trace) * multiplier + delta
-    A_1, A_2 = (c_1 + multiplier * q_1) / T, (c_2 + multiplier * q_2) / T
-    B_1, B_2 = (e_1 + multiplier * b_1) / T, (e_2 + multiplier * b_2) / T
-    room, lean, square = 1.0 - B_1 * B_1 - B_2 * B_2, A_1 * B_1 + A_2 * B_2, A_1 * A_1 + A_2 * A_2
-    if room > NARROW:
-        root = math.sqrt(lean * lean + room * square)
-        r_n = (lean + root) / room if lean > 0.0 else square / (root - lean)
-    else:
-        D = D_0 + multiplier * (D_1 + multiplier * (D_2 + multiplier * D_3))
-        r_n = -(n_0 + multiplier * (n_1 + multiplier * n_2)) / D
-    return r_n / mu, -(A_1 + B_1 * r_n), -(A_2 + B_2 * r_n)
+    return multiplier
 
 
 @kernel
