@@ -16,7 +16,8 @@ from stickslip.problems.files import load
 from stickslip.problems.lcp import LCP
 from stickslip.problems.mechanical import GRAVITY, STEP, box_stack, sphere_pile
 from stickslip.problems.residual import project_cone
-from stickslip.solvers.apgd import APGD, WINDOW, respond
+from stickslip.solvers.apgd import APGD, WINDOW
+from stickslip.solvers.contact import respond
 from stickslip.solvers.nsgs import NSGS
 from stickslip.solvers.solution import Status
 

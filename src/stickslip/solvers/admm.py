@@ -5,7 +5,7 @@ Rachford, with one vector y that holds z and the velocity, κ (z - y):
 
     z = P(y),      (W + κ I) r = κ (2 z - y) - q,      y <- y + α (r - z)                                        (1)
 
-P is the contact law of each contact alone under u = κ (z - y), `respond` of solvers/apgd.py: the projection on K under
+P is the contact law of each contact alone under u = κ (z - y), `respond` of solvers/contact.py: the projection on K under
 the associated law [1], and under Coulomb's law the disc of radius μ max(y_n, 0). So De Saxcé's shift μ|u_t| is that of
 the newest velocity. A shift of the last iteration on the right of (1), as in [2], bears a smaller κ (RockPile), but
 needed 2 to 7 times the iterations on Capsules. At a fixed point r = z, u = W z + q = κ (z - y) and z solve the problem.
@@ -42,7 +42,7 @@ from stickslip.problems.blocks import velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Matrix, Vector
 from stickslip.problems.residual import judge, judge_cone, length
-from stickslip.solvers.apgd import respond
+from stickslip.solvers.contact import respond
 from stickslip.solvers.linear import shifted
 from stickslip.solvers.solution import Solution, Status, conclude, start_from
 

@@ -10,8 +10,9 @@ uphill [2]. W y needs no product of its own: it is extrapolated as y is.
 
 Under Coulomb's law the shift μ|u_t| e_n could be held and updated in an outer fixed point [3, 4], or ride along in the
 gradient, as extragradient methods for the variational inequality do [4]. Here it is implicit: P answers the law
-itself for a contact whose W_ii is 1 / (t ρ_i), see `respond`. On the public problems that took about as many iterations
-as the shift in the gradient, or fewer, and a shift held for 10 or 50 iterations took several times as many.
+itself for a contact whose W_ii is 1 / (t ρ_i), see `respond` of solvers/contact.py. On the public problems that took
+about as many iterations as the shift in the gradient, or fewer, and a shift held for 10 or 50 iterations took several
+times as many.
 
 That map is not a gradient's, so full momentum can circle. A run is cut into windows: after one without progress β is
 bounded by 1 - slack, and slack doubled; after one with progress it is halved again. Nothing proves convergence under
@@ -39,6 +40,7 @@ from stickslip.problems.blocks import velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Vector
 from stickslip.problems.residual import cone_believable, relative_cone_map
+from stickslip.solvers.contact import respond
 from stickslip.solvers.solution import Solution, Status, conclude, start_from
 
 SOLVED, MAX_ITER, NONFINITE = int(Status.SOLVED), int(Status.MAX_ITER), int(Status.NONFINITE)
@@ -141,22 +143,3 @@ def project_step(y, u_y, t, rho, mu, shift, d, r):
         r[b], r[b + 1] = r_n, r_1
         if d == 3:
             r[b + 2] = r_2
-
-
-@kernel
-def respond(mu, shift, y_n, y_1, y_2):
-    """The impulse r of one contact with u = r - y under its law,  K ∋ r ⊥ u + shift |u_t| e_n ∈ K*.
-
-    With shift 0 it is the projection of y on K; with shift μ the normal impulse is max(y_n, 0), and the tangential one
-    is cut to μ times it. Where the contact slips, r_t = μ r_n y_t / |y_t| and u_n = (μ - shift) |u_t| give r_n.
-    """
-    y_t = math.hypot(y_1, y_2)
-    excess = mu - shift
-    if y_n + excess * y_t <= 0.0:
-        return 0.0, 0.0, 0.0
-    if y_t <= mu * y_n:
-        return y_n, y_1, y_2
-    r_n = (y_n + excess * y_t) / (1.0 + excess * mu)
-    if y_t < 1e-300:  # 1/y_t must not overflow: compiled code multiplies by it
-        return r_n, 0.0, 0.0
-    return r_n, mu * r_n * y_1 / y_t, mu * r_n * y_2 / y_t

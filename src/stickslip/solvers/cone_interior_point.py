@@ -39,7 +39,7 @@ import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.blocks import velocities
+from stickslip.problems.blocks import contact_weights, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.residual import judge_cone, length
@@ -160,14 +160,9 @@ def iterate(W, q, mu, shift, tol, max_iter, restarts, r):
 @kernel
 def scaling(W, q, d):
     """One number a contact that makes tr W_ii = d, and the largest of |q| so scaled: r = size S r', u = size S⁻¹ u'."""
-    n = W.diagonal.shape[1]
-    scale = np.empty(n)
+    scale = np.sqrt(contact_weights(W.diagonal))
     size = 0.0
-    for i in range(n):
-        trace = 0.0
-        for a in range(d):
-            trace += W.diagonal[a * (d + 1), i]
-        scale[i] = math.sqrt(d / trace) if trace > 0.0 else 1.0
+    for i in range(scale.size):
         for a in range(d):
             size = max(size, scale[i] * abs(q[d * i + a]))
     return scale, size

@@ -165,3 +165,22 @@ def solve_planar_contact(mu, W_nn, W_n1, W_1n, W_11, q_n, q_1):
     way = 1.0 if b > 0.0 else -1.0
     r_n = -q_n / (W_nn - way * mu * W_n1)
     return r_n, -way * mu * r_n
+
+
+@kernel
+def respond(mu, shift, y_n, y_1, y_2):
+    """The impulse r of one contact with u = r - y under its law,  K ∋ r ⊥ u + shift |u_t| e_n ∈ K*.
+
+    With shift 0 it is the projection of y on K; with shift μ the normal impulse is max(y_n, 0), and the tangential one
+    is cut to μ times it. Where the contact slips, r_t = μ r_n y_t / |y_t| and u_n = (μ - shift) |u_t| give r_n.
+    """
+    y_t = math.hypot(y_1, y_2)
+    excess = mu - shift
+    if y_n + excess * y_t <= 0.0:
+        return 0.0, 0.0, 0.0
+    if y_t <= mu * y_n:
+        return y_n, y_1, y_2
+    r_n = (y_n + excess * y_t) / (1.0 + excess * mu)
+    if y_t < 1e-300:  # 1/y_t must not overflow: compiled code multiplies by it
+        return r_n, 0.0, 0.0
+    return r_n, mu * r_n * y_1 / y_t, mu * r_n * y_2 / y_t

@@ -85,10 +85,17 @@ METHODS = {
     "de_saxce": ("fixed_point", "DeSaxceFixedPoint"),
     "cylinder_gauss_seidel": ("fixed_point", "CylinderGaussSeidel"),
 }
-CONE_METHODS = [
-    *("nsgs", "nsgs_bodies", "apgd", "admm"),
-    *("cone_newton", "cone_interior_point", "conic", "tresca", "de_saxce"),
-]
+CONE_METHODS = (
+    "nsgs",
+    "nsgs_bodies",
+    "cone_interior_point",
+    "cone_newton",
+    "admm",
+    "apgd",
+    "conic",
+    "tresca",
+    "de_saxce",
+)  # those for a ConeProblem
 
 
 def solve(
