@@ -5,7 +5,7 @@ Rachford, with one vector y that holds z and the velocity, κ (z - y):
 
     z = P(y),      (W + κ I) r = κ (2 z - y) - q,      y <- y + α (r - z)                                        (1)
 
-P is the contact law of each contact alone under u = κ (z - y), `respond` of solvers/contact.py: the projection on K under
+P is the law of each contact alone under u = κ (z - y), `respond` of solvers/contact.py: the projection on K under
 the associated law [1], and under Coulomb's law the disc of radius μ max(y_n, 0). So De Saxcé's shift μ|u_t| is that of
 the newest velocity. A shift of the last iteration on the right of (1), as in [2], bears a smaller κ (RockPile), but
 needed 2 to 7 times the iterations on Capsules. At a fixed point r = z, u = W z + q = κ (z - y) and z solve the problem.
