@@ -90,7 +90,8 @@ def delassus_cost(problem: ConeProblem) -> Cost:
     (W, V), peak = measured(lambda: (contact_blocks(problem.W, 3), inverses(problem.blocks.diagonal, problem.mu)))
     r, moved = started(problem), np.ones(problem.size, np.bool_)
     seconds = best_of(
-        lambda r, moved: sweep(W, V, problem.q, problem.mu, False, False, r, moved), lambda: (r.copy(), moved.copy())
+        lambda r, moved: sweep(W, V, problem.q, problem.mu, False, False, NSGS.relaxation, r, moved),
+        lambda: (r.copy(), moved.copy()),
     )
     blocks, contacts = W.first.size, problem.contacts
     traffic = blocks * (9 * 8 + 4) + contacts * (9 * 8 + 3 * 8 + 2 * 3 * 8 + 8 + 4)

@@ -212,6 +212,22 @@ def test_a_scale_that_overflows_does_not_make_the_residual_small():
     assert residual(MixedLCP(np.eye(4), -huge, np.zeros(4), np.full(4, np.inf)), np.zeros(4)) == np.inf
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("unit", [2.0**-900, 2.0**-300, 2.0**300, 2.0**900])
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_residual_of_a_cone_problem_neither_overflows_nor_underflows(unit, d):
+    """Impulses and velocities in other units: the same residual."""
+    rng = np.random.default_rng(d)
+    W, q, r = np.eye(6 * d), rng.standard_normal(6 * d), rng.standard_normal(6 * d)
+    mu = np.array([0.0, 0.1, 0.3, 0.5, 1.0, 1000.0])
+    one, other = ConeProblem(W, q, mu), ConeProblem(W, unit * q, mu)
+    assert unit_free_residual(other, unit * r) == pytest.approx(unit_free_residual(one, r), rel=1e-14)
+    expected = residual(one, r)
+    if unit < 1.0:  # too small a scale is not divided by
+        expected *= unit * max(length(q), length(r), length(W @ r + q))
+    assert residual(other, unit * r) == pytest.approx(expected, rel=1e-14, abs=0.0)
+
+
 def closing_walls(kind, unit=1.0):
     """A body between two walls that come closer, W in units of `unit`: no velocity opens both contacts."""
     W = unit * np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(3))

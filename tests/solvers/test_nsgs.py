@@ -10,8 +10,10 @@ from stickslip.problems.blocks import contact_blocks, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.files import load
 from stickslip.problems.mechanical import box_stack, sphere_pile
+from stickslip.problems.random_cones import random_cone
 from stickslip.problems.residual import residual
-from stickslip.solvers.contact import solve_contact
+from stickslip.solvers.cone_interior_point import ConeInteriorPoint
+from stickslip.solvers.contact import solve_contact, solve_planar_contact
 from stickslip.solvers.nsgs import CHUNK, NSGS
 from stickslip.solvers.solution import Status
 
@@ -61,7 +63,7 @@ def test_sweeps_are_those_of_the_plain_algorithm():
             others = q[own] + dense[own] @ r - dense[own, own] @ r[own]
             r[own] = solve_contact(mu[i], *dense[own, own].ravel(), *others)
         if sweeps in (1, 2, 3, 10, 30):
-            answer = NSGS(tol=0.0, max_iter=sweeps).solve(ConeProblem(W, q, mu))
+            answer = NSGS(tol=0.0, max_iter=sweeps, relaxation=1.0).solve(ConeProblem(W, q, mu))
             np.testing.assert_allclose(answer.x, r, atol=1e-12 * abs(r).max())
 
 
@@ -104,11 +106,49 @@ def test_the_limit_is_said():
     assert answer.residual > 1e-12
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("d", [2, 3])
+def test_over_relaxed_sweeps_are_those_of_the_plain_algorithm(d):
+    """ω is 1 for 4 sweeps, 1.2 up to the 16th, 1.3 up to the 32nd, then 1.4, as long as the residual falls."""
+    problem = random_cone("definite", 8, seed=3, dimension=d)  # every contact meets every other
+    W, q, mu, r = problem.W, problem.q, problem.mu, np.zeros(problem.size)
+    errors = []
+    for sweeps in range(1, 41):
+        omega = 1.0 if sweeps <= 4 else 1.2 if sweeps <= 16 else 1.3 if sweeps <= 32 else 1.4
+        for i in range(mu.size):
+            own = slice(d * i, d * i + d)
+            block, others = W[own, own], q[own] + W[own] @ r - W[own, own] @ r[own]
+            local = solve_contact if d == 3 else solve_planar_contact
+            x = np.array(local(mu[i], *block.ravel(), *others))
+            y = r[own] + omega * (x - r[own])
+            if x[0] <= 0.0 or y[0] <= 0.0:
+                y = x
+            y[1:] *= min(1.0, mu[i] * y[0] / max(np.linalg.norm(y[1:]), 1e-300))
+            r[own] = y
+        if sweeps in (4, 8, 16, 32):
+            errors.append(residual(problem, r))
+        if sweeps in (5, 8, 20, 40):
+            answer = NSGS(tol=0.0, max_iter=sweeps).solve(problem)
+            np.testing.assert_allclose(answer.x, r, atol=1e-12 * abs(r).max())
+    assert sorted(errors, reverse=True) == errors
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("relaxation", [1.0, 1.8, 3.0])
+def test_relaxation_that_does_harm_is_taken_back(relaxation):
+    """Beyond 2 it diverges even for linear equations."""
+    problem = random_cone("definite", 20, seed=0)
+    expected = ConeInteriorPoint(tol=1e-9).solve(problem).require()
+    answer = NSGS(tol=1e-10, relaxation=relaxation).solve(problem).require()
+    np.testing.assert_allclose(answer.x, expected.x, atol=1e-6 * abs(expected.x).max())
+
+
 def test_a_run_of_several_chunks_is_one_run():
+    """Without over-relaxation, which starts anew with each chunk."""
     problem, sweeps = box_stack(10), 2 * CHUNK + 5
-    whole = NSGS(tol=1e-15, max_iter=sweeps).solve(problem)
-    half = NSGS(tol=1e-15, max_iter=CHUNK + 3).solve(problem)
-    rest = NSGS(tol=1e-15, max_iter=sweeps - CHUNK - 3).solve(problem, x0=half.x)
+    whole = NSGS(tol=1e-15, max_iter=sweeps, relaxation=1.0).solve(problem)
+    half = NSGS(tol=1e-15, max_iter=CHUNK + 3, relaxation=1.0).solve(problem)
+    rest = NSGS(tol=1e-15, max_iter=sweeps - CHUNK - 3, relaxation=1.0).solve(problem, x0=half.x)
     assert whole.iterations == sweeps
     np.testing.assert_array_equal(whole.x, rest.x)
 

@@ -115,7 +115,7 @@ class ConeProblem:
         """W by pairs of contacts, made at the first use."""
         return contact_blocks(self.W, self.dimension)
 
-    @cached_property
+    @property
     def shift(self) -> Vector:
         """What multiplies |u_t| in the shift: μ under Coulomb's law, zero under the associated one."""
         return self.mu if self.law == "coulomb" else np.zeros_like(self.mu)

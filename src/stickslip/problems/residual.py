@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.blocks import contact_weights, velocities
+from stickslip.problems.blocks import ContactBlocks, contact_weights, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
@@ -42,6 +42,7 @@ from stickslip.problems.mixed import MixedLCP
 
 TINY = float(np.finfo(np.float64).eps)
 LARGEST = float(np.finfo(np.float64).max)
+SMALL = 1e-100  # a sum of squares between this and its inverse has lost nothing worth having
 
 
 @singledispatch
@@ -79,36 +80,25 @@ def _(problem: CylinderProblem, x: ArrayLike, y: Vector | None = None) -> float:
     return float(relative_cylinder_map(r, u, problem.q, problem.bound))
 
 
-@singledispatch
 def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:
     """problem.value(x), the residual, and whether x solves the problem: a residual of tol or less, and believable."""
+    if isinstance(problem, ConeProblem):
+        u = np.empty(x.size)
+        return u, *judge_blocks(*problem.blocks, problem.q, problem.mu, problem.shift, tol, x, u)
+    if isinstance(problem, CylinderProblem):
+        u = np.empty(x.size)
+        return u, *judge_cylinder(problem.blocks, problem.q, problem.bound, tol, x, u)
     y = problem.value(x)
     error = residual(problem, x, y)
     return y, error, error <= tol
 
 
-@judge.register
-def _(problem: ConeProblem, x: Vector, tol: float) -> tuple[Vector, float, bool]:
-    u = np.empty_like(x)
-    return u, *judge_cone(problem.blocks, problem.q, problem.mu, problem.shift, tol, x, u)
-
-
-@judge.register
-def _(problem: CylinderProblem, x: Vector, tol: float) -> tuple[Vector, float, bool]:
-    u = np.empty_like(x)
-    return u, *judge_cylinder(problem.blocks, problem.q, problem.bound, tol, x, u)
-
-
 def unit_free_residual(problem: ConeProblem, x: ArrayLike) -> float:
     """The cone residual with ρ_i = d / tr(W_ii): the same whatever the units of force and velocity."""
-    r, d = point(x, problem.size), problem.dimension
-    u, rho = problem.value(r), problem.weights
-    distance = cone_map_length(r, u, problem.mu, problem.shift, rho, d)
-    with np.errstate(over="ignore"):
-        weighted_q, weighted_u = np.repeat(rho, d) * problem.q, np.repeat(rho, d) * u
-    return relative(
-        distance, length(weighted_q), length(r), length(weighted_u), smallest=0.0
-    )  # no unit to compare with
+    r = point(x, problem.size)
+    u, one, rho = problem.value(r), np.ones(problem.contacts), problem.weights
+    distance, *sizes = cone_lengths(r, u, problem.q, problem.mu, problem.shift, one, rho)
+    return relative(distance, *sizes, smallest=0.0)  # no unit to compare with
 
 
 def point(x: ArrayLike, size: int) -> Vector:
@@ -197,7 +187,12 @@ def box_map_length(z, w, lower, upper):
 @kernel
 def project_cone(mu, y_n, y_1, y_2):
     """Nearest point of K = {|r_t| <= μ r_n} to y. Nothing is allocated."""
-    y_t = abs(y_1) if y_2 == 0.0 else math.hypot(y_1, y_2)
+    return project(mu, y_n, y_1, y_2, abs(y_1) if y_2 == 0.0 else math.hypot(y_1, y_2))
+
+
+@kernel
+def project(mu, y_n, y_1, y_2, y_t):
+    """The same with y_t = |(y_1, y_2)| at hand."""
     # polar cone first: at mu = 0 the cone is a ray, and the next test alone would keep y_n < 0
     if mu * y_t <= -y_n:
         return 0.0, 0.0, 0.0
@@ -212,21 +207,7 @@ def project_cone(mu, y_n, y_1, y_2):
 @kernel
 def cone_map_length(r, u, mu, shift, rho, d):
     """|r - P_K(r - ρ ũ)|, ũ = u + shift |u_t| e_n, over all contacts of dimension d."""
-    map_ = np.empty(r.size)
-    for j in range(r.size):
-        if not (abs(r[j]) < np.inf and abs(u[j]) < np.inf):
-            return np.inf
-    for i in range(mu.size):
-        b = d * i
-        r_2 = r[b + 2] if d == 3 else 0.0
-        u_2 = u[b + 2] if d == 3 else 0.0
-        shifted = u[b] + shift[i] * (math.hypot(u[b + 1], u_2) if d == 3 else abs(u[b + 1]))
-        p_n, p_1, p_2 = project_cone(mu[i], r[b] - rho[i] * shifted, r[b + 1] - rho[i] * u[b + 1], r_2 - rho[i] * u_2)
-        map_[b] = r[b] - p_n
-        map_[b + 1] = r[b + 1] - p_1
-        if d == 3:
-            map_[b + 2] = r_2 - p_2
-    return length(map_)
+    return cone_lengths(r, u, u, mu, shift, np.ones(mu.size), rho)[0]
 
 
 @kernel
@@ -238,11 +219,17 @@ def judge_cone(W, q, mu, shift, tol, r, u):
 
 
 @kernel
+def judge_blocks(diagonal, others, start, first, q, mu, shift, tol, r, u):
+    """The same for a call from Python, where each array goes over faster than a tuple of arrays."""
+    return judge_cone(ContactBlocks(diagonal, others, start, first), q, mu, shift, tol, r, u)
+
+
+@kernel
 def relative_cone_map(r, u, q, mu, shift):
     """|r - P_K(r - ũ)| / max(|q|, |r|, |u|), one call."""
-    d = 2 if r.size == 2 * mu.size else 3
-    distance = cone_map_length(r, u, mu, shift, np.ones(mu.size), d)
-    return over(distance, max(length(q), length(r), length(u)))
+    one = np.ones(mu.size)
+    distance, size_r, size_u, size_q = cone_lengths(r, u, q, mu, shift, one, one)
+    return over(distance, max(size_q, size_r, size_u))
 
 
 @kernel
@@ -254,11 +241,48 @@ def cone_believable(diagonal, r, u, q, mu, shift, tol):
 @kernel
 def cone_velocity_error(diagonal, r, u, q, mu, shift):
     """(|r - P_K(r - ũ)| + ε |r|) / max(|q|, |u|) in scaled variables; `diagonal` is that of ContactBlocks."""
-    rho = contact_weights(diagonal)
-    d = 2 if diagonal.shape[0] == 4 else 3
-    scaled_r, scaled_u, scaled_q = scaled(r, u, q, rho, d)
-    distance = cone_map_length(scaled_r, scaled_u, mu, shift, np.ones(mu.size), d)
-    return by_velocities(distance, scaled_r, scaled_u, scaled_q)
+    scale = np.sqrt(contact_weights(diagonal))
+    distance, size_r, size_u, size_q = cone_lengths(r, u, q, mu, shift, 1.0 / scale, scale)
+    return by_velocities(distance, size_r, size_u, size_q)
+
+
+@kernel
+def cone_lengths(r, u, q, mu, shift, force, speed):
+    """|r - P_K(r - ũ)|, |r|, |u| and |q| in the variables force_i r_i, speed_i u_i and speed_i q_i; inf if one is not
+    finite. Where their squares could overflow or underflow, all are divided by the largest first."""
+    distance, r_r, u_u, q_q = cone_squares(r, u, q, mu, shift, force, speed, 1.0)
+    if SMALL < r_r + u_u + q_q < 1.0 / SMALL:
+        return math.sqrt(distance), math.sqrt(r_r), math.sqrt(u_u), math.sqrt(q_q)
+    d = r.size // max(mu.size, 1)
+    largest = 0.0
+    for j in range(r.size):
+        for x in (force[j // d] * r[j], speed[j // d] * u[j], speed[j // d] * q[j]):
+            if not abs(x) < np.inf:
+                return np.inf, np.inf, np.inf, np.inf
+            largest = max(largest, abs(x))
+    largest = max(largest, 1e-300)
+    distance, r_r, u_u, q_q = cone_squares(r, u, q, mu, shift, force, speed, 1.0 / largest)
+    return largest * math.sqrt(distance), largest * math.sqrt(r_r), largest * math.sqrt(u_u), largest * math.sqrt(q_q)
+
+
+@kernel
+def cone_squares(r, u, q, mu, shift, force, speed, unit):
+    """The squares of these lengths, in multiples of 1 / unit. Nothing is allocated."""
+    d = 2 if r.size == 2 * mu.size else 3
+    distance, r_r, u_u, q_q = 0.0, 0.0, 0.0, 0.0
+    for i in range(mu.size):
+        b = d * i
+        f, s = unit * force[i], unit * speed[i]
+        r_n, r_1, r_2 = f * r[b], f * r[b + 1], f * r[b + 2] if d == 3 else 0.0
+        u_n, u_1, u_2 = s * u[b], s * u[b + 1], s * u[b + 2] if d == 3 else 0.0
+        q_n, q_1, q_2 = s * q[b], s * q[b + 1], s * q[b + 2] if d == 3 else 0.0
+        y_n, y_1, y_2 = r_n - u_n - shift[i] * math.sqrt(u_1 * u_1 + u_2 * u_2), r_1 - u_1, r_2 - u_2
+        p_n, p_1, p_2 = project(mu[i], y_n, y_1, y_2, math.sqrt(y_1 * y_1 + y_2 * y_2))
+        distance += (r_n - p_n) ** 2 + (r_1 - p_1) ** 2 + (r_2 - p_2) ** 2
+        r_r += r_n * r_n + r_1 * r_1 + r_2 * r_2
+        u_u += u_n * u_n + u_1 * u_1 + u_2 * u_2
+        q_q += q_n * q_n + q_1 * q_1 + q_2 * q_2
+    return distance, r_r, u_u, q_q
 
 
 @kernel
@@ -273,9 +297,9 @@ def scaled(r, u, q, rho, d):
 
 
 @kernel
-def by_velocities(distance, r, u, q):
-    distance += TINY * length(r)  # what r - u hides of u
-    scale = max(length(q), length(u))
+def by_velocities(distance, size_r, size_u, size_q):
+    distance += TINY * size_r  # what r - u hides of u
+    scale = max(size_q, size_u)
     if not (distance < np.inf and scale < np.inf):
         return np.inf
     return distance / scale if scale > 0.0 else distance
@@ -303,7 +327,7 @@ def cylinder_believable(diagonal, r, u, q, bound, tol):
     d = 2 if diagonal.shape[0] == 4 else 3
     scaled_r, scaled_u, scaled_q = scaled(r, u, q, rho, d)
     distance = cylinder_map_length(scaled_r, scaled_u, bound / np.sqrt(rho), d)
-    return by_velocities(distance, scaled_r, scaled_u, scaled_q) <= math.sqrt(tol)
+    return by_velocities(distance, length(scaled_r), length(scaled_u), length(scaled_q)) <= math.sqrt(tol)
 
 
 @kernel

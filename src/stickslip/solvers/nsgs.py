@@ -5,7 +5,12 @@
 The local problem is solved by solvers/contact.py, so an iterate changes only where a contact is not yet right.
 Convergence is linear at best, slow where contacts are redundant, and not guaranteed: the residual tells.
 
-A contact none of whose neighbours has moved since it was solved is left alone: it would get the same impulse again.
+Where it takes more than a few sweeps, impulses are over-relaxed [2]: r_i goes ω times the way to the new impulse and is
+cut back to its cone. ω rises with the sweeps, from 1 to `relaxation`, so that what is solved at once stays so; whenever
+the residual has not fallen, ω - 1 is halved for good. That takes a third to a half fewer sweeps.
+
+A contact none of whose neighbours has moved since it was solved is left alone: it would get the same impulse again. For
+that it is solved once without over-relaxation.
 The residual costs about half a sweep. Its ratio to the change |Δr| of a sweep settles quickly, so it is computed after
 1, 2, 4, 8, … sweeps, and whenever the change has become so small that by the last ratio it should be below tol.
 
@@ -13,6 +18,8 @@ W is read in blocks, problems/blocks.py.
 
 [1] Jourdan, Alart, Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, Computer Methods
     in Applied Mechanics and Engineering 155 (1998) 31-47.
+[2] Young, Iterative methods for solving partial difference equations of elliptic type, Transactions of the American
+    Mathematical Society 76 (1954) 92-111.
 """
 
 from __future__ import annotations
@@ -25,6 +32,7 @@ import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
+from stickslip.problems.blocks import ContactBlocks
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Vector
 from stickslip.problems.residual import judge_cone
@@ -35,7 +43,9 @@ from stickslip.solvers.solution import Solution, Status, conclude, start_from
 SOLVED, MAX_ITER, STALLED, NONFINITE = (
     int(status) for status in (Status.SOLVED, Status.MAX_ITER, Status.STALLED, Status.NONFINITE)
 )
-CHUNK = 1000  # sweeps in one compiled call; in between, Ctrl-C is heard
+CHUNK = 1000  # sweeps in one compiled call; in between, Ctrl-C is heard, and relaxation starts anew
+RELAXATION = 1.4
+RISE = ((4, 0.5), (16, 0.75), (32, 1.0))  # after so many sweeps, the share of relaxation - 1 that ω - 1 has
 REGULAR = 1e-2  # det W_ii over the product of its diagonal, above which its inverse loses nothing
 BARELY = 1e-4  # -q_n over |q_t|, above which neither does the sticking impulse
 
@@ -47,6 +57,7 @@ class NSGS:
     tol: float = 1e-8
     max_iter: int = 50_000
     patience: int = 0  # give up when, by the rate so far, it would take more sweeps than this; 0: never
+    relaxation: float = RELAXATION  # ω at most; 1: none
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
@@ -54,28 +65,34 @@ class NSGS:
             raise InputError(f"NSGS: the problem is {problem!r}, expected a ConeProblem")
         started = time.perf_counter()
         r = start_from(problem, x0)
-        W, q, mu, shift = problem.blocks, problem.q, problem.mu, problem.shift
-        associated = problem.law == "associated"
-        tol = 0.999 * self.tol  # conclude multiplies by W in another order of summation
-        ended, sweeps = iterate(W, q, mu, shift, associated, tol, min(CHUNK, self.max_iter), self.patience, r)
+        data = (*problem.blocks, problem.q, problem.mu, problem.shift, problem.law == "associated")
+        settings = (0.999 * self.tol, self.patience, float(self.relaxation))  # conclude sums W r in another order
+        ended, sweeps = iterate_blocks(*data, *settings, min(CHUNK, self.max_iter), r)
         while ended == MAX_ITER and sweeps < self.max_iter and not self.patience:
-            more = min(CHUNK, self.max_iter - sweeps)
-            ended, made = iterate(W, q, mu, shift, associated, tol, more, self.patience, r)
+            ended, made = iterate_blocks(*data, *settings, min(CHUNK, self.max_iter - sweeps), r)
             sweeps += made
-        return conclude(problem, self, r, Status(ended), sweeps, started)
+        return conclude(problem, self, r, ended, sweeps, started)
 
 
 @kernel
-def iterate(W, q, mu, shift, associated, tol, max_iter, patience, r):
+def iterate_blocks(diagonal, others, start, first, q, mu, shift, associated, tol, patience, relaxation, max_iter, r):
+    """`iterate` for a call from Python, where each array goes over faster than a tuple of arrays."""
+    W = ContactBlocks(diagonal, others, start, first)
+    return iterate(W, q, mu, shift, associated, tol, max_iter, patience, r, relaxation)
+
+
+@kernel
+def iterate(W, q, mu, shift, associated, tol, max_iter, patience, r, relaxation=RELAXATION):
     """Sweep until the residual is at most tol; r is updated in place. Returns the status and the sweeps made."""
     u = np.empty_like(q)
     V = inverses(W.diagonal, mu)
     moved = np.ones(r.size, np.bool_)
     change, promising, due = np.inf, 0.0, 1
     last, before = 0, 0.0
+    omega, beyond = 1.0, relaxation - 1.0
     for sweeps in range(max_iter + 1):
         if sweeps > 0:
-            change = sweep(W, V, q, mu, associated, sweeps == 1, r, moved)
+            change = sweep(W, V, q, mu, associated, sweeps == 1, omega, r, moved)
         if sweeps in (0, due, max_iter) or not promising < change < np.inf:
             error, solved = judge_cone(W, q, mu, shift, tol, r, u)
             if solved:
@@ -84,9 +101,13 @@ def iterate(W, q, mu, shift, associated, tol, max_iter, patience, r):
                 return NONFINITE, sweeps
             if change == 0.0:
                 return STALLED, sweeps
-            if patience > 0 and last >= 8 and not within(patience, sweeps - last, before, error, tol):
+            hope = patience if last >= 8 else 4 * patience  # the first rate is not much to go by
+            if patience > 0 and last >= 4 and not within(hope, sweeps - last, before, error, tol):
                 return MAX_ITER, sweeps
             if sweeps > 0:
+                if omega > 1.0 and not error < before:
+                    beyond *= 0.5
+                omega = 1.0 + beyond * risen(sweeps)
                 promising, due = change * tol / error, 2 * sweeps
                 last, before = sweeps, error
     return MAX_ITER, max_iter
@@ -101,19 +122,28 @@ def within(patience, sweeps, before, error, tol):
 
 
 @kernel
-def sweep(W, V, q, mu, associated, all_, r, moved):
+def risen(sweeps):
+    share = 0.0
+    for after, part in RISE:
+        if sweeps >= after:
+            share = part
+    return share
+
+
+@kernel
+def sweep(W, V, q, mu, associated, all_, omega, r, moved):
     """One pass over the contacts in order; r is updated in place. Returns |Δr|.
 
     `moved`, at the place of a contact's normal impulse, says whether its last visit changed it; without `all_`,
     contacts whose neighbours did not move are passed over.
     """
     if W.diagonal.shape[0] == 4:
-        return sweep_plane(W, q, mu, associated, all_, r, moved)
-    return sweep_space(W, V, q, mu, associated, all_, r, moved)
+        return sweep_plane(W, q, mu, associated, all_, omega, r, moved)
+    return sweep_space(W, V, q, mu, associated, all_, omega, r, moved)
 
 
 @kernel
-def sweep_space(W, V, q, mu, associated, all_, r, moved):
+def sweep_space(W, V, q, mu, associated, all_, omega, r, moved):
     D, first, start = W.diagonal, W.first, W.start
     # the rows apart: the compiler then computes their addresses once, not for each contact
     B = W.others
@@ -122,7 +152,8 @@ def sweep_space(W, V, q, mu, associated, all_, r, moved):
     total = 0.0
     for i in range(mu.size):
         begin, end, b = start[i], start[i + 1], np.uint32(3 * i)
-        if not all_ and all_still(moved, first, begin, end):
+        still = not all_ and all_still(moved, first, begin, end)
+        if still and (omega == 1.0 or not moved[b]):
             moved[b] = False
             continue
         u_n, u_1, u_2 = q[b], q[b + one], q[b + two]
@@ -133,6 +164,8 @@ def sweep_space(W, V, q, mu, associated, all_, r, moved):
             u_1 += B_1n[k] * r_n + B_11[k] * r_1 + B_12[k] * r_2
             u_2 += B_2n[k] * r_n + B_21[k] * r_1 + B_22[k] * r_2
         r_n, r_1, r_2 = impulse(D, V, mu[i], associated, i, u_n, u_1, u_2)
+        if omega > 1.0 and not still:
+            r_n, r_1, r_2 = relaxed(omega, mu[i], r_n, r_1, r_2, r[b], r[b + one], r[b + two])
         change = (r_n - r[b]) ** 2 + (r_1 - r[b + one]) ** 2 + (r_2 - r[b + two]) ** 2
         total += change
         moved[b] = change != 0.0
@@ -141,7 +174,7 @@ def sweep_space(W, V, q, mu, associated, all_, r, moved):
 
 
 @kernel
-def sweep_plane(W, q, mu, associated, all_, r, moved):
+def sweep_plane(W, q, mu, associated, all_, omega, r, moved):
     D, first, start = W.diagonal, W.first, W.start
     B = W.others
     B_nn, B_n1, B_1n, B_11 = B[0], B[1], B[2], B[3]
@@ -149,7 +182,8 @@ def sweep_plane(W, q, mu, associated, all_, r, moved):
     total = 0.0
     for i in range(mu.size):
         begin, end, b = start[i], start[i + 1], np.uint32(2 * i)
-        if not all_ and all_still(moved, first, begin, end):
+        still = not all_ and all_still(moved, first, begin, end)
+        if still and (omega == 1.0 or not moved[b]):
             moved[b] = False
             continue
         u_n, u_1 = q[b], q[b + one]
@@ -159,11 +193,26 @@ def sweep_plane(W, q, mu, associated, all_, r, moved):
             u_n += B_nn[k] * r_n + B_n1[k] * r_1
             u_1 += B_1n[k] * r_n + B_11[k] * r_1
         r_n, r_1 = planar_impulse(D, mu[i], associated, i, u_n, u_1)
+        if omega > 1.0 and not still:
+            r_n, r_1, _ = relaxed(omega, mu[i], r_n, r_1, 0.0, r[b], r[b + one], 0.0)
         change = (r_n - r[b]) ** 2 + (r_1 - r[b + one]) ** 2
         total += change
         moved[b] = change != 0.0
         r[b], r[b + one] = r_n, r_1
     return math.sqrt(total)
+
+
+@kernel
+def relaxed(omega, mu, x_n, x_1, x_2, r_n, r_1, r_2):
+    """From r by ω times the way to x, and back to the cone; x itself where it is open or that would open it."""
+    y_n, y_1, y_2 = r_n + omega * (x_n - r_n), r_1 + omega * (x_1 - r_1), r_2 + omega * (x_2 - r_2)
+    if not (x_n > 0.0 and y_n > 0.0):
+        return x_n, x_1, x_2
+    square, limit = y_1 * y_1 + y_2 * y_2, mu * y_n
+    if square > limit * limit:
+        cut = limit / math.sqrt(square)
+        y_1, y_2 = cut * y_1, cut * y_2
+    return y_n, y_1, y_2
 
 
 @kernel

@@ -4,9 +4,9 @@
 
 The newest v is kept beside r. Contact i reads its velocity u_i = H_iᵀ v + w_i and takes its own part W_ii r_i away,
 W_ii = H_iᵀ M⁻¹ H_i; the exact local solve gives its new impulse, and v follows by M⁻¹ H_i Δr_i. But for rounding the
-iterates are those of NSGS. What is stored and read grows with the contacts, not with the pairs of contacts that share
-a body: a body with many contacts, a drum full of balls say, costs no more than its contacts. Now and then v is
-computed afresh from (1), so that rounding does not pile up.
+iterates are those of NSGS(relaxation=1). What is stored and read grows with the contacts, not with the pairs of
+contacts that share a body: a body with many contacts, a drum full of balls say, costs no more than its contacts. Now
+and then v is computed afresh from (1), so that rounding does not pile up.
 
 M must decouple into blocks (one a body, as a rule) of at most LARGEST_BLOCK rows.
 

@@ -75,7 +75,7 @@ class Ray:
         return self.multiplier is not None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Solution:
     x: Vector  # the answer: z of a (mixed) LCP, r of a cone problem
     y: Vector  # problem.value(x): w = M z + q, or u = W r + q
@@ -87,6 +87,26 @@ class Solution:
     problem: Problem  # what was asked
     certificate: Ray | None = None
     earlier: tuple[Solution, ...] = ()  # what `auto` tried before
+
+    def __init__(
+        self,
+        x: Vector,
+        y: Vector,
+        status: Status,
+        residual: float,
+        iterations: int,
+        seconds: float,
+        solver: Solver,
+        problem: Problem,
+        certificate: Ray | None = None,
+        earlier: tuple[Solution, ...] = (),
+    ) -> None:
+        # by hand, since what a frozen dataclass makes takes a microsecond longer, a tenth of a tiny solve
+        fields = self.__dict__
+        fields["x"], fields["y"], fields["status"], fields["residual"] = x, y, status, residual
+        fields["iterations"], fields["seconds"] = iterations, seconds
+        fields["solver"], fields["problem"] = solver, problem
+        fields["certificate"], fields["earlier"] = certificate, earlier
 
     @property
     def attempts(self) -> tuple[Solution, ...]:
@@ -129,12 +149,12 @@ def conclude(
     problem: Problem,
     solver: Solver,
     x: Vector,
-    ended: Status,
+    ended: int,
     iterations: int,
     started: float,
     certificate: Ray | None = None,
 ) -> Solution:
-    """Judge x by the problem's own residual. Only that makes a solution SOLVED; `ended` explains the rest."""
+    """Judge x by the problem's own residual. Only that makes a solution SOLVED; the Status `ended` tells the rest."""
     y, error, solved = judge(problem, x, solver.tol)
     if solved:
         status, certificate = Status.SOLVED, None  # a ray that starts at a solution, z0 = 0 to rounding, is no failure
@@ -143,7 +163,7 @@ def conclude(
     elif not math.isfinite(error):
         status = Status.NONFINITE
     else:
-        status = Status.STALLED if ended is Status.SOLVED else ended
+        status = Status.STALLED if ended == Status.SOLVED else Status(ended)
     seconds = time.perf_counter() - started
     return Solution(x, y, status, error, iterations, seconds, solver, problem, certificate)
 

@@ -17,7 +17,7 @@ at most tol, and `Solution.attempts` lists every method that ran:
 With a ConeProblem, where each method after the first starts from the best answer so far:
 
  1. nonsmooth Gauss–Seidel, given up as soon as by its own rate it would take more than `PATIENCE` further sweeps (half
-    of that for tol of at least `LOOSE`, twice in the plane), about what the next method costs: the fastest where
+    of that for tol of at least `LOOSE`, three times in the plane), about what the next method costs: the fastest where
     contacts are few or hang together loosely;
  2. the interior point method for cones, up to `MOST_CONTACTS` contacts: usually 10 to 30 factorisations, whatever the
     size, redundant contacts or not;
@@ -57,7 +57,7 @@ SWEEPS = 500  # of projected Gauss–Seidel
 FEW_ROWS = 128  # up to which Lemke takes less than a tenth of a millisecond, whatever tol
 LARGE = 500  # rows from which the interior point method goes before Lemke, if M is symmetric
 FEW = 20  # complementary pairs that enumeration takes on
-PATIENCE = 200  # sweeps of nonsmooth Gauss–Seidel still to come
+PATIENCE = 120  # sweeps of nonsmooth Gauss–Seidel still to come
 CLOSE, STEPS = 1e-6, 60  # residual from which Newton's method is worth trying, and its iterations
 LONG = 10_000  # sweeps where there are too many contacts for the interior point method
 TURNS = ((1000, 300), (4000, 300), (16_000, 1000))  # iterations of ADMM and of Newton's method
@@ -144,7 +144,7 @@ class Auto:
         started = time.perf_counter()
         tried: list[Solution] = []
         for solver in ladder(problem, x0, self.tol, tried):
-            answer = solver.solve(problem, best_so_far(problem, tried, x0))
+            answer = solver.solve(problem, best_so_far(problem, tried, x0) if tried else x0)
             if decides(answer):
                 if tried:
                     answer = replace(answer, earlier=tuple(tried), seconds=time.perf_counter() - started)
@@ -158,11 +158,13 @@ class Auto:
 def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution]) -> Iterator[Solver]:
     """The methods worth trying, in order; `tried` grows while it is read."""
     if isinstance(problem, ConeProblem):
-        yield from cone_ladder(problem, tol, tried)
-        return
+        return cone_ladder(problem, tol, tried)
     if isinstance(problem, CylinderProblem):
-        yield named("cylinder_gauss_seidel", tol)
-        return
+        return iter((named("cylinder_gauss_seidel", tol),))
+    return lcp_ladder(problem, x0, tol)
+
+
+def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterator[Solver]:
     if x0 is not None:
         yield replace(named("judice_pires", tol), max_iter=WARM)  # type: ignore[type-var]
     large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > FEW_ROWS
@@ -195,13 +197,13 @@ def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Iter
 
 @lru_cache(maxsize=64)
 def patient_sweeps(tol: float, dimension: int) -> Solver:
-    patience = (PATIENCE // 2 if tol >= LOOSE else PATIENCE) * (2 if dimension == 2 else 1)
+    patience = (PATIENCE // 2 if tol >= LOOSE else PATIENCE) * (3 if dimension == 2 else 1)
     return replace(named("nsgs", tol), patience=patience)  # type: ignore[type-var]
 
 
 def best_so_far(problem: Problem, tried: list[Solution], x0: Vector | None) -> Vector | None:
     """Where the next method starts: x0, or for friction problems the answer with the least residual."""
-    if not tried or not isinstance(problem, ConeProblem):
+    if not isinstance(problem, ConeProblem):
         return x0
     bounded = [answer for answer in tried if answer.status is not Status.UNBOUNDED and answer.residual < math.inf]
     return min(bounded, key=lambda answer: answer.residual).x if bounded else x0
