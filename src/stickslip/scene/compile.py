@@ -1,0 +1,313 @@
+"""A scene compiled to the flat arrays that kernels read, and the Python functions that arrays cannot hold.
+
+`compile_scene(scene)` gives Model and State (scene/model.py says what each field means) and the Drives: functions of
+time and state that push a body, and functions of time that move one. Most scenes have none, and then the loop needs no
+Python. The scene stays as it is and may be changed and compiled again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from stickslip.scene.descriptions import (
+    Body,
+    BodyDescription,
+    Force,
+    ForceFunction,
+    MassProperties,
+    Motion,
+    PairOverride,
+    is_particle,
+    mass_properties,
+)
+from stickslip.scene.materials import Material, PairTable, combine
+from stickslip.scene.model import Floats, Integers, Kind, Model, State
+from stickslip.scene.scene import WORLD, Scene
+from stickslip.scene.shapes import Plane, model_size
+from stickslip.scene.values import Refused, frame_along, rotation_matrix, turning, vector
+
+
+@dataclass(frozen=True)
+class StateView:
+    """What a force function sees of the state: bodies as the scene describes them."""
+
+    state: State
+    centre: Floats  # (nb, 3) of Model
+
+    def position(self, body: Body) -> Floats:
+        """(3,) of the origin of the body   [m]"""
+        turn = rotation_matrix(tuple(self.state.quaternion[body.index]))
+        return self.state.position[body.index] - turn @ self.centre[body.index]
+
+    def quaternion(self, body: Body) -> Floats:
+        return self.state.quaternion[body.index].copy()
+
+    def velocity(self, body: Body) -> Floats:
+        """(3,) of the centre of mass   [m/s]"""
+        return self.state.velocity[body.index, :3].copy()
+
+    def spin(self, body: Body) -> Floats:
+        return self.state.velocity[body.index, 3:].copy()
+
+
+@dataclass(frozen=True)
+class Drives:
+    """The Python functions of a scene, in the order of its bodies."""
+
+    forces: tuple[tuple[Body, ForceFunction], ...] = ()  # (time, StateView) -> (force, torque)
+    motions: tuple[tuple[Body, Motion, Motion], ...] = ()  # velocity and spin, at least one a function of time
+    planar: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.forces or self.motions)
+
+    def add_forces(self, time: float, state: State, model: Model, force: Floats, torque: Floats) -> None:
+        """Add what the functions give at this time to force and torque, (nb, 3) each, at the centres of mass."""
+        view = StateView(state, model.centre)
+        for body, function in self.forces:
+            owner = f"the force on {body.name!r} at time {time:g}"
+            given = function(time, view)
+            if not isinstance(given, tuple | list) or len(given) != 2:
+                raise Refused(owner, "the value returned", given, "a pair (force, torque)")
+            force[body.index] += vector(owner, "force", given[0], self.planar)
+            torque[body.index] += turning(owner, "torque", given[1], self.planar)
+
+    def prescribe(self, time: float, state: State) -> None:
+        """Write the velocities of the bodies that move by functions of time into the state."""
+        for body, velocity, spin in self.motions:
+            owner = f"moving body {body.name!r} at time {time:g}"
+            linear = velocity(time) if callable(velocity) else velocity
+            angular = spin(time) if callable(spin) else spin
+            state.velocity[body.index, :3] = vector(owner, "velocity", linear, self.planar)
+            state.velocity[body.index, 3:] = turning(owner, "spin", angular, self.planar)
+
+
+def compile_scene(scene: Scene) -> tuple[Model, State, Drives]:
+    """The arrays and functions of a scene as it is now."""
+    bodies = [*scene.descriptions, *([WORLD_BODY] if scene.needs_world else [])]
+    masses = [mass_properties(body, scene.planar) if body.kind is Kind.FREE else IMMOVABLE for body in bodies]
+    rotation = [rotation_matrix(body.orientation) for body in bodies]
+    centre = stack((properties.centre for properties in masses), 3)
+    position = stack((body.position for body in bodies), 3)
+    position += stack((turn @ c for turn, c in zip(rotation, centre, strict=True)), 3)
+
+    force, torque = applied(scene, len(bodies))
+    material, table = surfaces(scene, bodies)
+    model = Model(
+        gravity=np.array(scene.gravity),
+        planar=scene.planar,
+        **body_arrays(scene, bodies, masses),
+        centre=centre,
+        force=force,
+        torque=torque,
+        **shape_arrays(scene, bodies, centre, material),
+        **table._asdict(),
+        apart=apart(scene, len(bodies)),
+        **joint_arrays(scene, position, rotation),
+    )
+    drives = drives_of(scene)
+    constant = [(*still_if_function(body.velocity), *still_if_function(body.spin)) for body in bodies]
+    quaternion = np.array([body.orientation for body in bodies], np.float64).reshape(-1, 4)
+    state = State(position, quaternion, stack(constant, 6))
+    drives.prescribe(0.0, state)
+    return model, state, drives
+
+
+def still_if_function(motion: Motion) -> tuple[float, ...]:
+    return (0.0, 0.0, 0.0) if callable(motion) else motion
+
+
+def stack(rows: Iterable[Any], width: int) -> Floats:
+    """Rows of numbers as an array, also where there are none."""
+    return np.array(list(rows), np.float64).reshape(-1, width)
+
+
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def body_arrays(scene: Scene, bodies: list[BodyDescription], masses: list[MassProperties]) -> dict[str, Any]:
+    count = len(bodies)
+    mass = np.array([properties.mass for properties in masses], np.float64)
+    inertia = np.array([properties.inertia for properties in masses], np.float64).reshape(count, 3, 3)
+    inverse_mass = np.repeat(1.0 / mass[:, None], 3, axis=1)
+    inverse_inertia = np.zeros((count, 3, 3))
+    if scene.planar:
+        inverse_mass[:, 1] = 0.0
+    for i, body in enumerate(bodies):
+        if body.kind is not Kind.FREE:
+            continue
+        if not is_particle(body):
+            if scene.planar:
+                inverse_inertia[i, 1, 1] = 1.0 / inertia[i, 1, 1]
+            else:
+                inverse_inertia[i] = inverse_symmetric(inertia[i])
+        if not (np.isfinite(inverse_mass[i]).all() and np.isfinite(inverse_inertia[i]).all() and mass[i] > 0):
+            raise Refused(f"body {body.name!r}", "mass", float(mass[i]), "a mass and an inertia that have an inverse")
+    return {
+        "kind": np.array([body.kind for body in bodies], np.int64),
+        "mass": mass,
+        "inverse_mass": inverse_mass,
+        "inertia": inertia,
+        "inverse_inertia": inverse_inertia,
+    }
+
+
+def inverse_symmetric(matrix: Floats) -> Floats:
+    """The inverse, symmetric to the last bit; nan where there is none."""
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrix, np.nan)
+    return (inverse + inverse.T) / 2
+
+
+def applied(scene: Scene, count: int) -> tuple[Floats, Floats]:
+    """The constant forces and torques at the centres of mass."""
+    force, torque = np.zeros((count, 3)), np.zeros((count, 3))
+    for each in scene.forces:
+        if each.point is None:
+            force[each.body] += each.force
+        torque[each.body] += each.torque
+    return force, torque
+
+
+def drives_of(scene: Scene) -> Drives:
+    handles = scene.bodies
+    forces = [
+        (handles[each.body], at_point(handles[each.body], each)) for each in scene.forces if each.point is not None
+    ]
+    forces += [(handles[body], function) for body, function in scene.force_functions]
+    motions = [
+        (handle, body.velocity, body.spin)
+        for handle, body in zip(handles, scene.descriptions, strict=True)
+        if callable(body.velocity) or callable(body.spin)
+    ]
+    return Drives(tuple(sorted(forces, key=lambda drive: drive[0].index)), tuple(motions), scene.planar)
+
+
+def at_point(body: Body, applied: Force) -> ForceFunction:
+    """A constant force at a point that moves with the body: its arm, and so its torque, turns with it."""
+    force, point = np.array(applied.force), np.array(applied.point)
+
+    def force_and_torque(time: float, view: StateView) -> tuple[Floats, Floats]:
+        turn = rotation_matrix(tuple(view.state.quaternion[body.index]))
+        return force, np.cross(turn @ (point - view.centre[body.index]), force)
+
+    return force_and_torque
+
+
+def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], PairTable]:
+    """The material of each body, numbered, and what each two of them do.
+
+    Bodies share a number if they have the same material and the same overrides with the same partners; so a pair of
+    numbers never stands for one pair of bodies with an override and another without.
+    """
+    partners: dict[int, list[tuple[int, PairOverride]]] = {}
+    for (a, b), override in sorted(scene.overrides.items()):
+        partners.setdefault(a, []).append((b, override))
+        partners.setdefault(b, []).append((a, override))
+    numbers: dict[tuple[Material, tuple[tuple[int, PairOverride], ...]], int] = {}
+    material = [
+        numbers.setdefault((body.material, tuple(partners.get(i, ()))), len(numbers)) for i, body in enumerate(bodies)
+    ]
+    table = combine([each for each, _ in numbers])
+    for (a, b), override in scene.overrides.items():
+        override_pair(scene, table, (material[a], material[b]), (a, b), override)
+    return material, table
+
+
+def override_pair(
+    scene: Scene, table: PairTable, cell: tuple[int, int], pair: tuple[int, int], override: PairOverride
+) -> None:
+    if override.friction is not None and override.friction_kinetic is None:
+        override = replace(override, friction_kinetic=override.friction)
+    for field, value in vars(override).items():
+        if value is not None:
+            values = getattr(table, "friction_static" if field == "friction" else field)
+            values[cell] = values[cell[::-1]] = value
+    static, kinetic = float(table.friction_static[cell]), float(table.friction_kinetic[cell])
+    if kinetic > static:
+        a, b = (scene.descriptions[index].name for index in pair)
+        raise Refused(f"set_pair({a!r}, {b!r})", "friction_kinetic", kinetic, f"at most the static friction {static:g}")
+
+
+def shape_arrays(scene: Scene, bodies: list[BodyDescription], centre: Floats, material: list[int]) -> dict[str, Any]:
+    placed = [(i, shape) for i, body in enumerate(bodies) for shape in body.shapes]
+    position, rotation, bound = [], [], []
+    for i, shape in placed:
+        if isinstance(shape, Plane):
+            position.append(shape.offset * np.array(shape.normal) - centre[i])
+            rotation.append(frame_along(shape.normal))
+            bound.append(math.inf)
+        else:
+            position.append(np.array(shape.position) - centre[i])
+            rotation.append(rotation_matrix(shape.orientation))
+            bound.append(shape.bound)
+    return {
+        "shape": integers(shape.kind for _, shape in placed),
+        "shape_body": integers(i for i, _ in placed),
+        "shape_size": stack((model_size(shape, scene.planar) for _, shape in placed), 3),
+        "shape_position": stack(position, 3),
+        "shape_rotation": stack(rotation, 9).reshape(-1, 3, 3),
+        "shape_bound": np.array(bound, np.float64),
+        "shape_material": integers(material[i] for i, _ in placed),
+    }
+
+
+def integers(values: Iterable[int]) -> Integers:
+    return np.array([int(value) for value in values], np.int64)
+
+
+def apart(scene: Scene, count: int) -> Integers:
+    """Pairs that never touch: those said, and those a joint holds unless it lets them collide."""
+    held = {tuple(sorted((joint.a, joint.b))) for joint in scene.joints if joint.b is not None and not joint.collide}
+    return np.unique(integers(a * count + b for a, b in scene.apart | held))
+
+
+def joint_arrays(scene: Scene, position: Floats, rotation: list[Floats]) -> dict[str, Any]:
+    """The joints, seen from their two bodies as these are when the scene begins; the world is the last body."""
+    world = len(rotation) - 1
+    anchors: tuple[list[Floats], list[Floats]] = ([], [])
+    frames: tuple[list[Floats], list[Floats]] = ([], [])
+    ends = [(joint.a, world if joint.b is None else joint.b) for joint in scene.joints]
+    for joint, pair in zip(scene.joints, ends, strict=True):
+        frame = frame_along(joint.axis)
+        for end, anchor, axes in zip(pair, anchors, frames, strict=True):
+            anchor.append(rotation[end].T @ (np.array(joint.position) - position[end]))
+            axes.append(rotation[end].T @ frame)
+    limits = [joint.limits or (-math.inf, math.inf) for joint in scene.joints]
+    return {
+        "joint": integers(joint.kind for joint in scene.joints),
+        "joint_a": integers(a for a, _ in ends),
+        "joint_b": integers(b for _, b in ends),
+        "joint_anchor_a": stack(anchors[0], 3),
+        "joint_anchor_b": stack(anchors[1], 3),
+        "joint_frame_a": stack(frames[0], 9).reshape(-1, 3, 3),
+        "joint_frame_b": stack(frames[1], 9).reshape(-1, 3, 3),
+        "joint_lower": np.array([lower for lower, _ in limits], np.float64),
+        "joint_upper": np.array([upper for _, upper in limits], np.float64),
+        "joint_target": np.array([joint.speed for joint in scene.joints], np.float64),
+        "joint_strength": np.array([joint.strength for joint in scene.joints], np.float64),
+        "joint_compliance": np.array([joint.compliance for joint in scene.joints], np.float64),
+        "joint_damping": np.array([joint.damping for joint in scene.joints], np.float64),
+    }
+
+
+IMMOVABLE = MassProperties(math.inf, np.zeros(3), np.zeros((3, 3)))
+WORLD_BODY = BodyDescription(
+    WORLD,
+    Kind.STATIC,
+    shapes=(),
+    mass=None,
+    density=None,
+    inertia=None,
+    centre=None,
+    position=(0.0, 0.0, 0.0),
+    orientation=(1.0, 0.0, 0.0, 0.0),
+    velocity=(0.0, 0.0, 0.0),
+    spin=(0.0, 0.0, 0.0),
+    material=Material(),
+)

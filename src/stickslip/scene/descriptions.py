@@ -1,0 +1,171 @@
+"""The parts of a scene as plain values: bodies, joints, forces and pairs, each checked by `Scene` when it is added.
+
+A free body has its mass properties from its shapes, which are homogeneous and of one density ρ, by
+    m = ρ Σ Vᵢ,    c = Σ Vᵢ xᵢ / Σ Vᵢ,    I = ρ Σ (Rᵢ Iᵢ Rᵢᵀ + Vᵢ (|dᵢ|² 1 - dᵢ dᵢᵀ)),    dᵢ = xᵢ - c         (1)
+(shapes that overlap count twice), or as they are given. In a planar scene areas and moments about y take the place of
+volumes and inertias, and the density is a mass per area.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from stickslip.scene.materials import Material
+from stickslip.scene.model import Floats, Joint, Kind
+from stickslip.scene.shapes import AnyShape, Plane, Point
+from stickslip.scene.values import Quaternion, Refused, Vector3, is_number, positive, rotation_matrix
+
+Matrix3: TypeAlias = tuple[Vector3, Vector3, Vector3]
+Motion: TypeAlias = Vector3 | Callable[[float], Any]  # of a moving body: constant, or a function of time
+ForceFunction: TypeAlias = Callable[[float, Any], Any]  # (time, StateView) -> (force, torque)
+
+ROUND_OFF = 1e-9  # relative, in the triangle inequality of principal moments
+
+
+@dataclass(frozen=True)
+class Body:
+    """What names a body: the scene hands it out, and takes it back wherever a body is meant."""
+
+    index: int
+    name: str
+    scene: int  # which scene it belongs to
+
+    def __repr__(self) -> str:
+        return f"Body({self.index}, {self.name!r})"
+
+
+@dataclass(frozen=True)
+class JointHandle:
+    """What names a joint."""
+
+    index: int
+    kind: Joint
+
+    def __repr__(self) -> str:
+        return f"JointHandle({self.index}, {self.kind.name.lower()})"
+
+
+@dataclass(frozen=True)
+class BodyDescription:
+    name: str
+    kind: Kind
+    shapes: tuple[AnyShape, ...]
+    mass: float | None  # [kg]
+    density: float | None  # [kg/m³], in a planar scene [kg/m²]
+    inertia: Matrix3 | None  # about the centre of mass, body axes; from the shapes where None   [kg m²]
+    centre: Vector3 | None  # of mass, in the body; from the shapes where None   [m]
+    position: Vector3  # of the origin of the body   [m]
+    orientation: Quaternion
+    velocity: Motion  # of the centre of mass   [m/s]
+    spin: Motion  # [rad/s]
+    material: Material
+
+
+@dataclass(frozen=True)
+class JointDescription:
+    kind: Joint
+    a: int
+    b: int | None  # None is the world
+    position: Vector3  # world, when the scene begins   [m]
+    axis: Vector3  # unit, world, when the scene begins
+    limits: tuple[float, float] | None  # [rad] or [m]
+    speed: float  # of the motor   [rad/s] or [m/s]
+    strength: float  # of the motor, 0 where there is none   [N m] or [N]
+    compliance: float  # [m/N]
+    damping: float  # [N s/m]
+    collide: bool
+
+
+@dataclass(frozen=True)
+class Force:
+    """A constant force and torque in world axes; the force acts at a point of the body, or at its centre of mass."""
+
+    body: int
+    force: Vector3  # [N]
+    torque: Vector3  # [N m]
+    point: Vector3 | None  # in the body, seen from its origin   [m]
+
+
+@dataclass(frozen=True)
+class PairOverride:
+    """What two bodies do together, where that is not what their materials say. None leaves it."""
+
+    friction: float | None = None
+    friction_kinetic: float | None = None
+    restitution: float | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+    stiffness_tangent: float | None = None
+    damping_tangent: float | None = None
+
+
+class MassProperties(NamedTuple):
+    mass: float  # [kg]
+    centre: Floats  # (3,)   [m]
+    inertia: Floats  # (3, 3)   about the centre, body axes; only about y in the plane; zeros for a particle   [kg m²]
+
+
+def extent(shapes: tuple[AnyShape, ...], planar: bool) -> float:
+    """Volume, in the plane area, of all shapes together; a plane has none of its own."""
+    return sum((s.area if planar else s.volume) for s in shapes if not isinstance(s, Plane))
+
+
+def is_particle(body: BodyDescription) -> bool:
+    """A particle does not turn."""
+    return body.inertia is None and body.shapes == (Point(),)
+
+
+def mass_properties(body: BodyDescription, planar: bool) -> MassProperties:
+    """Of a free body, by (1), where they are not given."""
+    total = extent(body.shapes, planar)
+    mass = body.density * total if body.mass is None else body.mass  # type: ignore[operator]
+    if is_particle(body):
+        return MassProperties(mass, np.zeros(3), np.zeros((3, 3)))
+    solids = [shape for shape in body.shapes if not isinstance(shape, Plane)]
+    centre = np.zeros(3)
+    if body.centre is not None:
+        centre = np.array(body.centre)
+    elif total > 0:
+        for shape in solids:
+            centre += (shape.area if planar else shape.volume) / total * np.array(shape.position)
+    if body.inertia is not None:
+        return MassProperties(mass, centre, np.array(body.inertia))
+    inertia = np.zeros((3, 3))
+    for shape in solids:
+        d = np.array(shape.position) - centre
+        if planar:
+            inertia[1, 1] += shape.moment + shape.area * (d @ d)
+        else:
+            turn = rotation_matrix(shape.orientation)
+            inertia += turn * np.array(shape.inertia) @ turn.T
+            inertia += shape.volume * ((d @ d) * np.eye(3) - np.outer(d, d))
+    return MassProperties(mass, centre, mass / total * inertia)
+
+
+def inertia_matrix(owner: str, value: Any, planar: bool) -> Matrix3:
+    """A given inertia: a number for all axes (in the plane about y), three principal moments, or the matrix."""
+    if planar:
+        moment = positive(owner, "inertia", value, "a positive number, about y, in a planar scene")
+        return (0.0, 0.0, 0.0), (0.0, moment, 0.0), (0.0, 0.0, 0.0)
+    expected = "a positive number, three principal moments, or a symmetric 3 x 3 matrix"
+    try:
+        given = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise Refused(owner, "inertia", value, expected) from None
+    if is_number(value):
+        matrix = float(given) * np.eye(3)
+    else:
+        matrix = np.diag(given) if given.shape == (3,) else given
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all() or (matrix != matrix.T).any():
+        raise Refused(owner, "inertia", value, expected)
+    least, middle, most = (float(moment) for moment in np.linalg.eigvalsh(matrix))
+    if least <= 0:
+        raise Refused(owner, "inertia", value, f"a positive definite one (its least principal moment is {least:g})")
+    if least + middle < most * (1 - ROUND_OFF):
+        moments = f"{least:g}, {middle:g} and {most:g}"
+        raise Refused(owner, "inertia", value, f"principal moments of which none exceeds the other two ({moments})")
+    return tuple(tuple(float(entry) for entry in row) for row in matrix)  # type: ignore[return-value]

@@ -1,0 +1,391 @@
+"""Scenes in YAML files: `load_scene`, `load_run` and `save_scene`. The keys are in scene/schema.py.
+
+What is saved is loaded bit by bit: every body by its name, numbers in full, orientations as unit quaternions. A Python
+function cannot be saved, and is refused rather than left out.
+
+An error is one sentence with the file, the line, the key, the value and what was expected there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pydantic import ValidationError
+
+from stickslip.errors import FileError
+from stickslip.scene import numbered_yaml, schema
+from stickslip.scene.descriptions import BodyDescription, Force, JointDescription, PairOverride, is_particle
+from stickslip.scene.materials import Material
+from stickslip.scene.model import Kind
+from stickslip.scene.numbered_yaml import LineError, Path, dotted
+from stickslip.scene.scene import Scene
+from stickslip.scene.shapes import AnyShape, Box, Capsule, Cylinder, Plane, Point, Sphere
+from stickslip.scene.values import ORIGIN, UPRIGHT, Refused, positive, shown
+
+
+@dataclass(frozen=True)
+class Named:
+    """A formulation or a solver by its name, with its settings."""
+
+    name: str
+    settings: dict[str, str | bool | int | float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The section `run` of a scene file; None where it says nothing."""
+
+    duration: float | None = None  # [s]
+    dt: float | None = None  # [s]
+    friction: Named | None = None
+    solver: Named | None = None
+    tol: float | None = None
+
+
+def load_scene(path: str | os.PathLike[str]) -> Scene:
+    """The scene in a YAML file."""
+    return load_run(path)[0]
+
+
+def load_run(path: str | os.PathLike[str]) -> tuple[Scene, RunSettings]:
+    """The scene in a YAML file, and how the file says to run it."""
+    name = os.fspath(path)
+    try:
+        with open(name, encoding="utf-8") as file:
+            text = file.read()
+    except FileNotFoundError:
+        raise FileError(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise FileError(f"{name}: this is a folder, expected a scene file") from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{name}: byte {error.start} is not UTF-8, expected a scene file in YAML") from None
+    except OSError as error:
+        raise FileError(f"{name}: this file cannot be read ({error.strerror})") from None
+    try:
+        data, lines = numbered_yaml.read(text)
+        return build(read_entries(data, lines), lines)
+    except LineError as error:
+        raise FileError(f"{name}, line {error.line}: {error}") from None
+
+
+def save_scene(scene: Scene, path: str | os.PathLike[str], run: RunSettings | None = None) -> None:
+    """Write a scene, exactly. The file appears complete or not at all, and replaces an older one at once."""
+    name = os.fspath(path)
+    target = os.path.realpath(name)
+    text = numbered_yaml.write(scene_data(scene, run or RunSettings()))
+    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
+    try:
+        with open(temporary, "x", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"{name}: cannot be written ({error.strerror})") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(temporary)
+
+
+# reading
+
+
+def read_entries(data: Any, lines: dict[Path, int]) -> schema.SceneFile:
+    if not isinstance(data, dict):
+        raise LineError(1, f"the file is {shown(data)}, expected a mapping with the keys of a scene")
+    try:
+        return schema.SceneFile.model_validate(data)
+    except ValidationError as error:
+        path, sentence = first_error(error, data, lines)
+        raise LineError(line_of(path, lines), sentence) from None
+
+
+def first_error(error: ValidationError, data: Any, lines: dict[Path, int]) -> tuple[Path, str]:
+    """Where the file is wrong first, and the sentence about it.
+
+    A value that may be of several types has an error for each type it is not; those that reach deepest into the value
+    are about the type that was meant.
+    """
+    found = [(path_in_file(each, data), each) for each in error.errors(include_url=False)]
+    first = min((path for path, _ in found), key=lambda path: line_of(path, lines))
+    entry = first[:3] if len(first) > 2 and isinstance(first[1], int) else first[:2]
+    about = [(path, each) for path, each in found if path[: len(entry)] == entry]
+    deepest = max((path for path, _ in about), key=len)
+    return deepest, sentence_of(deepest, [each for path, each in about if path == deepest])
+
+
+def path_in_file(error: Any, data: Any) -> Path:
+    """The keys and indices that lead to an error; the names of types that pydantic puts between them are left out."""
+    path: list[str | int] = []
+    tagged = False  # the next part is the tag of an entry
+    for part in error["loc"]:
+        if isinstance(data, list) and isinstance(part, int):
+            tagged = bool(path) and path[-1] in TAGGED
+        elif not isinstance(data, dict) or part not in data or tagged:
+            tagged = False
+            continue
+        data = data[part]
+        path.append(part)
+    match error["type"]:
+        case "missing":
+            path.append(error["loc"][-1])
+        case "unknown_key":
+            path.append(error["ctx"]["key"])
+        case "union_tag_not_found" | "union_tag_invalid":
+            path.append(error["ctx"]["discriminator"].strip("'"))
+    return tuple(path)
+
+
+TAGGED = ("bodies", "joints", "shapes")  # lists of entries whose keys depend on a tag: shape, or joint
+EXPECTED = {
+    "float_type": "a number",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping of keys to values",
+    "model_type": "a mapping of keys to values",
+    "model_attributes_type": "a mapping of keys to values",
+}
+
+
+def sentence_of(path: Path, errors: list[Any]) -> str:
+    where, error = dotted(path), errors[0]
+    match error["type"]:
+        case "missing" | "union_tag_not_found":
+            return f"{where} is missing"
+        case "union_tag_invalid":
+            return f"{where} is {error['ctx']['tag']!r}, expected one of {error['ctx']['expected_tags']}"
+        case "unknown_key":
+            return f"{where} is {shown(error['input'][path[-1]])}, expected {error['msg']}"
+        case _:
+            expected = dict.fromkeys(EXPECTED.get(each["type"], each["msg"]) for each in errors)
+            return f"{where} is {shown(error['input'])}, expected {' or '.join(expected)}"
+
+
+def line_of(path: Path, lines: dict[Path, int]) -> int:
+    """The line of a value, or of the entry it is missing from."""
+    while path not in lines:
+        path = path[:-1]
+    return lines[path]
+
+
+def build(entries: schema.SceneFile, lines: dict[Path, int]) -> tuple[Scene, RunSettings]:
+    with located((), lines):
+        scene = Scene(**entries.given("bodies", "joints", "forces", "pairs", "run"))
+    for i, body in enumerate(entries.bodies):
+        add_body(scene, body, ("bodies", i), lines)
+    for i, joint in enumerate(entries.joints):
+        with located(("joints", i), lines):
+            getattr(scene, f"add_{joint.joint}")(**joint.given("joint"))
+    for i, force in enumerate(entries.forces):
+        with located(("forces", i), lines):
+            scene.apply(**force.given())
+    for i, pair in enumerate(entries.pairs):
+        with located(("pairs", i), lines):
+            scene.set_pair(**pair.given())
+    with located(("run",), lines):
+        return scene, run_settings(entries.run)
+
+
+@contextlib.contextmanager
+def located(path: Path, lines: dict[Path, int]) -> Iterator[None]:
+    """Say of a value that the scene refuses where in the file it is."""
+    try:
+        yield
+    except Refused as error:
+        where = (*path, error.field)
+        sentence = f"{dotted(where)} is {shown(error.value)}, expected {error.expected}"
+        raise LineError(line_of(where, lines), sentence) from None
+
+
+def add_body(scene: Scene, entry: Any, path: Path, lines: dict[Path, int]) -> None:
+    given = with_axis_angle(entry.given("shape", "shapes"))
+    if entry.shape != "compound":
+        with located(path, lines):
+            getattr(scene, f"add_{entry.shape}")(**given)
+        return
+    shapes = []
+    for i, part in enumerate(entry.shapes):
+        with located((*path, "shapes", i), lines):
+            shapes.append(SHAPE[part.shape](**with_axis_angle(part.given("shape"))))
+    with located(path, lines):
+        scene.add_body(shapes, **given)
+
+
+def with_axis_angle(given: dict[str, Any]) -> dict[str, Any]:
+    """{axis: ..., angle: ...} as the pair that Scene takes."""
+    if isinstance(given.get("orientation"), dict):
+        return given | {"orientation": (given["orientation"]["axis"], given["orientation"]["angle"])}
+    return given
+
+
+def run_settings(entry: schema.RunEntry) -> RunSettings:
+    times = {
+        name: positive("run", name, getattr(entry, name))
+        for name in ("duration", "dt", "tol")
+        if getattr(entry, name) is not None
+    }
+    return RunSettings(**times, friction=named("friction", entry.friction), solver=named("solver", entry.solver))
+
+
+def named(key: str, value: str | dict[str, dict[str, Any]] | None) -> Named | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return Named(value)
+    if len(value) != 1:
+        raise Refused("run", key, value, "a name, or one name with its settings, {name: {setting: value}}")
+    ((name, settings),) = value.items()
+    return Named(name, settings)
+
+
+# writing
+
+
+SHAPE: dict[str, Any] = {
+    "plane": Plane,
+    "point": Point,
+    "sphere": Sphere,
+    "box": Box,
+    "capsule": Capsule,
+    "cylinder": Cylinder,
+}
+SHAPE_NAME = {shape: name for name, shape in SHAPE.items()}
+
+
+def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
+    """A scene as plain data; what has its default is left out."""
+    names = [body.name for body in scene.descriptions]
+    if scene.force_functions:
+        raise Refused(
+            "save_scene",
+            f"a force on {names[scene.force_functions[0][0]]!r}",
+            "a Python function",
+            "a constant, because a file holds no functions",
+        )
+    pairs = sorted(scene.overrides.keys() | scene.apart)
+    data = {
+        "gravity": list(scene.gravity),
+        "planar": scene.planar,
+        "bodies": [body_data(body, scene.planar) for body in scene.descriptions],
+        "joints": [joint_data(joint, names) for joint in scene.joints],
+        "forces": [force_data(force, names) for force in scene.forces],
+        "pairs": [
+            {"a": names[a], "b": names[b]}
+            | given_fields(scene.overrides.get((a, b), PairOverride()), PairOverride())
+            | ({"collide": False} if (a, b) in scene.apart else {})
+            for a, b in pairs
+        ],
+        "run": run_data(run),
+    }
+    return {key: value for key, value in data.items() if value not in ([], {}, False)}
+
+
+def body_data(body: BodyDescription, planar: bool) -> dict[str, Any]:
+    for key in ("velocity", "spin"):
+        if callable(getattr(body, key)):
+            raise Refused(
+                "save_scene",
+                f"the {key} of {body.name!r}",
+                "a Python function",
+                "numbers, because a file holds no functions",
+            )
+    data: dict[str, Any] = {"shape": "compound", "name": body.name}
+    if simple(body):
+        (shape,) = body.shapes
+        data |= shape_data(shape)
+        data["shape"] = "particle" if isinstance(shape, Point) else data["shape"]
+    else:
+        data["shapes"] = [shape_data(shape) for shape in body.shapes]
+    kind = {Kind.STATIC: {"static": True}, Kind.MOVING: {"moving": True}, Kind.FREE: {}}[body.kind]
+    data |= {} if data["shape"] == "plane" and body.kind is Kind.STATIC else kind
+    for key, default in DEFAULTS.items():
+        value = getattr(body, key)
+        if value != default:
+            data[key] = as_lists(value)
+    if planar and body.inertia is not None:
+        data["inertia"] = body.inertia[1][1]
+    return data | given_fields(body.material, Material())
+
+
+DEFAULTS = {
+    "mass": None,
+    "density": None,
+    "inertia": None,
+    "centre": None,
+    "position": ORIGIN,
+    "orientation": UPRIGHT,
+    "velocity": ORIGIN,
+    "spin": ORIGIN,
+}
+
+
+def simple(body: BodyDescription) -> bool:
+    """Whether the body is one shape in its own frame, with no more than its own method of Scene takes."""
+    if len(body.shapes) != 1 or body.centre is not None:
+        return False
+    shape = body.shapes[0]
+    if isinstance(shape, Plane):
+        placed = body.position != ORIGIN or body.orientation != UPRIGHT
+        return not placed and body.kind is not Kind.FREE and (body.mass, body.density, body.inertia) == (None,) * 3
+    if isinstance(shape, Point):
+        return is_particle(body) and body.kind is Kind.FREE and body.orientation == UPRIGHT
+    return shape.position == ORIGIN and shape.orientation == UPRIGHT
+
+
+def shape_data(shape: AnyShape) -> dict[str, Any]:
+    data: dict[str, Any] = {"shape": SHAPE_NAME[type(shape)]}
+    for each in fields(shape):
+        value = getattr(shape, each.name)
+        if value != each.default:
+            data[each.name] = as_lists(value)
+    return data
+
+
+def joint_data(joint: JointDescription, names: list[str]) -> dict[str, Any]:
+    data: dict[str, Any] = {"joint": joint.kind.name.lower(), "a": names[joint.a]}
+    if joint.b is not None:
+        data["b"] = names[joint.b]
+    data["position"] = list(joint.position)
+    if data["joint"] in ("hinge", "slider"):
+        data["axis"] = list(joint.axis)
+    if joint.limits is not None:
+        data["limits"] = list(joint.limits)
+    for key in ("speed", "strength", "compliance", "damping", "collide"):
+        if getattr(joint, key):
+            data[key] = getattr(joint, key)
+    return data
+
+
+def force_data(force: Force, names: list[str]) -> dict[str, Any]:
+    data: dict[str, Any] = {"body": names[force.body], "force": list(force.force)}
+    if force.torque != ORIGIN:
+        data["torque"] = list(force.torque)
+    if force.point is not None:
+        data["point"] = list(force.point)
+    return data
+
+
+def run_data(run: RunSettings) -> dict[str, Any]:
+    data = given_fields(run, RunSettings())
+    for key in ("friction", "solver"):
+        choice = getattr(run, key)
+        if choice is not None:
+            data[key] = {choice.name: dict(choice.settings)} if choice.settings else choice.name
+    return data
+
+
+def given_fields(value: Any, default: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from the default."""
+    return {
+        each.name: getattr(value, each.name)
+        for each in fields(value)
+        if getattr(value, each.name) != getattr(default, each.name)
+    }
+
+
+def as_lists(value: Any) -> Any:
+    return [as_lists(each) for each in value] if isinstance(value, tuple) else value

@@ -1,0 +1,628 @@
+"""A scene: what a person describes, checked as it is said, to be compiled to arrays (`compile_scene`).
+
+    scene = Scene()                                     # gravity (0, 0, -9.81)
+    scene.add_plane(friction=1.0)
+    box = scene.add_box(size=1.0, mass=1.0, position=(0, 0, 0.5), velocity=(0, 5, 0), spin=(0, 0, 6.283))
+
+Bodies are numbered as they are added. A `Body` stands for one, and so does its name, wherever a body is asked for.
+Positions and orientations are those of the frame in which the shapes of a body are placed; a velocity is that of the
+centre of mass. Everything is in SI units and world axes.
+
+A body is free, static, or moving: moved as prescribed, by a constant velocity and spin or by functions of time. Mass
+and density of a body that is not free play no part.
+
+`Scene(planar=True)` is the plane y = 0: positions, velocities and forces may be given as (x, z), spins and torques as
+a number (about y), the orientation as an angle (about y, z towards x), the size of a box as two lengths. Its bodies
+have no depth, so a density is a mass per area.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+from stickslip.scene.descriptions import (
+    Body,
+    BodyDescription,
+    Force,
+    ForceFunction,
+    JointDescription,
+    JointHandle,
+    Motion,
+    PairOverride,
+    extent,
+    inertia_matrix,
+    is_particle,
+)
+from stickslip.scene.materials import FIELDS, Material, coefficient
+from stickslip.scene.model import Joint, Kind
+from stickslip.scene.shapes import SHAPES, AnyShape, Box, Capsule, Cylinder, Plane, Point, Sphere
+from stickslip.scene.values import (
+    ORIGIN,
+    UPRIGHT,
+    Refused,
+    Vector3,
+    direction,
+    not_negative,
+    number,
+    orientation,
+    positive,
+    real,
+    turning,
+    vector,
+)
+
+WORLD = "world"  # the body that does not move and has no shape, to which joints without a second body hold
+
+_scenes = itertools.count()  # so that the body of one scene is not taken for that of another
+
+
+RIGID = Material()
+
+
+class Surface(TypedDict, total=False):
+    """The fields of a Material, each as a keyword; None leaves that of `material`."""
+
+    material: Material | None
+    friction: float | None
+    friction_kinetic: float | None
+    restitution: float | None
+    stiffness: float | None
+    damping: float | None
+    stiffness_tangent: float | None
+    damping_tangent: float | None
+
+
+class Settings(Surface, total=False):
+    """What every body with a shape may be told: the keywords of `Scene.add_body`."""
+
+    mass: float | None
+    density: float | None
+    inertia: Any
+    position: Any
+    orientation: Any
+    velocity: Any
+    spin: Any
+    static: bool
+    moving: bool
+    name: str | None
+
+
+class Scene:
+    """Bodies, joints, forces and what pairs of bodies do; editable at any time, also after it was compiled."""
+
+    def __init__(self, gravity: Any = (0.0, 0.0, -9.81), planar: bool = False) -> None:
+        if not isinstance(planar, bool):
+            raise Refused("Scene", "planar", planar, "True or False")
+        self.planar = planar
+        self.gravity: Vector3 = vector("Scene", "gravity", gravity, planar)  # [m/s²]
+        self.descriptions: list[BodyDescription] = []
+        self.joints: list[JointDescription] = []
+        self.forces: list[Force] = []
+        self.force_functions: list[tuple[int, ForceFunction]] = []
+        self.overrides: dict[tuple[int, int], PairOverride] = {}  # by indices of bodies, the smaller first
+        self.apart: set[tuple[int, int]] = set()  # pairs that never touch, likewise
+        self._number = next(_scenes)
+        self._index: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.descriptions)
+
+    def __repr__(self) -> str:
+        kinds = Counter(body.kind.name.lower() for body in self.descriptions)
+        bodies = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
+        joints = f", joints={len(self.joints)}" if self.joints else ""
+        planar = ", planar=True" if self.planar else ""
+        return f"Scene(bodies: {bodies}{joints}, gravity={self.gravity}{planar})"
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return tuple(Body(i, body.name, self._number) for i, body in enumerate(self.descriptions))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the bodies in the order of the model; the last is the world if a joint holds to it."""
+        world = (WORLD,) if self.needs_world else ()
+        return tuple(body.name for body in self.descriptions) + world
+
+    @property
+    def needs_world(self) -> bool:
+        return any(joint.b is None for joint in self.joints)
+
+    def body(self, name: str) -> Body:
+        """The body of that name."""
+        return Body(self._find("Scene.body", "name", name), name, self._number)
+
+    def description(self, body: Body | str) -> BodyDescription:
+        return self.descriptions[self._find("Scene.description", "body", body)]
+
+    # bodies
+
+    def add_plane(
+        self,
+        normal: Any = (0.0, 0.0, 1.0),
+        offset: float = 0.0,
+        *,
+        moving: bool = False,
+        velocity: Any = ORIGIN,
+        spin: Any = ORIGIN,
+        name: str | None = None,
+        **surface: Unpack[Surface],
+    ) -> Body:
+        """The half space normal · x <= offset, static unless it is said to move: by default the ground z <= 0."""
+        shape = Plane(normal, offset)
+        return self._add(
+            "plane", (shape,), static=not moving, moving=moving, velocity=velocity, spin=spin, name=name, **surface
+        )
+
+    def add_box(self, size: Any, **settings: Unpack[Settings]) -> Body:
+        """A box of three lengths, or one for a cube; other keywords as in `add_body`."""
+        return self._add("box", (Box(size),), **settings)
+
+    def add_sphere(self, radius: float, **settings: Unpack[Settings]) -> Body:
+        """A ball, in a planar scene a disc; other keywords as in `add_body`."""
+        return self._add("sphere", (Sphere(radius),), **settings)
+
+    def add_capsule(self, radius: float, length: float, **settings: Unpack[Settings]) -> Body:
+        """A capsule about local z, `length` without the caps; other keywords as in `add_body`."""
+        return self._add("capsule", (Capsule(radius, length),), **settings)
+
+    def add_cylinder(self, radius: float, length: float, **settings: Unpack[Settings]) -> Body:
+        """A cylinder about local z; other keywords as in `add_body`."""
+        return self._add("cylinder", (Cylinder(radius, length),), **settings)
+
+    def add_particle(
+        self,
+        mass: float,
+        position: Any = ORIGIN,
+        velocity: Any = ORIGIN,
+        *,
+        name: str | None = None,
+        **surface: Unpack[Surface],
+    ) -> Body:
+        """A point with a mass, which does not turn."""
+        return self._add("particle", (Point(),), mass=mass, position=position, velocity=velocity, name=name, **surface)
+
+    def add_body(
+        self,
+        shapes: Sequence[AnyShape] = (),
+        *,
+        mass: float | None = None,
+        density: float | None = None,
+        inertia: Any = None,
+        centre: Any = None,
+        position: Any = ORIGIN,
+        orientation: Any = UPRIGHT,
+        velocity: Any = ORIGIN,
+        spin: Any = ORIGIN,
+        static: bool = False,
+        moving: bool = False,
+        name: str | None = None,
+        **surface: Unpack[Surface],
+    ) -> Body:
+        """A body of any number of shapes.
+
+        mass, density      of a free body: one of the two
+        inertia, centre    about and of the centre of mass, in body axes, where they are not those of the shapes at one
+                           density; inertia is a number for all axes, three principal moments or a matrix
+        position           of the frame in which the shapes are placed
+        orientation        a quaternion (w, x, y, z), or (axis, angle)
+        velocity, spin     of the centre of mass; for a moving body also functions of time
+        static, moving     instead of free
+        surface            material=Material(...), or its fields as keywords: friction=, restitution=, ...
+        """
+        if not isinstance(shapes, tuple | list) or not all(isinstance(shape, SHAPES) for shape in shapes):
+            raise Refused("add_body", "shapes", shapes, "a list of Plane, Point, Sphere, Box, Capsule or Cylinder")
+        return self._add(
+            "body",
+            tuple(shapes),
+            mass=mass,
+            density=density,
+            inertia=inertia,
+            centre=centre,
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            spin=spin,
+            static=static,
+            moving=moving,
+            name=name,
+            **surface,
+        )
+
+    def place(
+        self, body: Body | str, *, position: Any = None, orientation: Any = None, velocity: Any = None, spin: Any = None
+    ) -> None:
+        """Put a body elsewhere, or give it another velocity, before the scene runs."""
+        index = self._find("place", "body", body)
+        old = self.descriptions[index]
+        owner = f"body {old.name!r}"
+        new = replace(
+            old,
+            position=old.position if position is None else vector(owner, "position", position, self.planar),
+            orientation=old.orientation if orientation is None else self._orientation(owner, orientation),
+            velocity=old.velocity if velocity is None else self._motion(owner, "velocity", velocity, old.kind),
+            spin=old.spin if spin is None else self._motion(owner, "spin", spin, old.kind),
+        )
+        check_spin(owner, new)
+        self.descriptions[index] = new
+
+    # what acts on them
+
+    def apply(self, body: Body | str, force: Any = ORIGIN, torque: Any = ORIGIN, *, point: Any = None) -> None:
+        """Apply a force and a torque to a free body, added to those applied before.
+
+        Both are constant in world axes. The force acts at the centre of mass, or at `point`, which moves with the body
+        and is given in its frame. Instead of a vector, `force` may be a function (time, state) -> (force, torque);
+        state.position(body), .quaternion(body), .velocity(body) and .spin(body) tell it where bodies are.
+        """
+        index = self._find("apply", "body", body)
+        described = self.descriptions[index]
+        owner = f"apply to {described.name!r}"
+        if described.kind is not Kind.FREE:
+            raise Refused(owner, "body", f"{described.kind.name.lower()} body", "a free one")
+        if callable(force):
+            if torque is not ORIGIN or point is not None:
+                raise Refused(owner, "force", force, "no torque and no point beside a function, which returns both")
+            self.force_functions.append((index, force))
+            return
+        said = Force(
+            index,
+            vector(owner, "force", force, self.planar),
+            ORIGIN if torque is ORIGIN else turning(owner, "torque", torque, self.planar),
+            None if point is None else vector(owner, "point", point, self.planar),
+        )
+        if is_particle(described) and said.torque != ORIGIN:
+            raise Refused(owner, "torque", torque, "none, because a particle does not turn")
+        if is_particle(described) and point is not None:
+            raise Refused(owner, "point", point, "none, because a particle is one point")
+        self.forces.append(said)
+
+    def set_pair(
+        self,
+        a: Body | str,
+        b: Body | str,
+        *,
+        friction: float | None = None,
+        friction_kinetic: float | None = None,
+        restitution: float | None = None,
+        stiffness: float | None = None,
+        damping: float | None = None,
+        stiffness_tangent: float | None = None,
+        damping_tangent: float | None = None,
+        collide: bool = True,
+    ) -> None:
+        """Say what two bodies do together, instead of what their materials say (scene/materials.py).
+
+        What is not given stays as the materials have it, but friction without friction_kinetic is both. A second call
+        for the same pair replaces the first. `collide=False` lets them pass through each other.
+        """
+        first, second = self._find("set_pair", "a", a), self._find("set_pair", "b", b)
+        owner = f"set_pair({self.descriptions[first].name!r}, {self.descriptions[second].name!r})"
+        if first == second:
+            raise Refused(owner, "b", self.descriptions[second].name, "another body than a")
+        override = PairOverride(
+            friction, friction_kinetic, restitution, stiffness, damping, stiffness_tangent, damping_tangent
+        )
+        checked = {
+            field: coefficient(owner, field, value) for field, value in vars(override).items() if value is not None
+        }
+        if friction is not None and friction_kinetic is not None and friction_kinetic > friction:
+            raise Refused(owner, "friction_kinetic", friction_kinetic, f"at most friction {friction}")
+        pair = (min(first, second), max(first, second))
+        self.overrides[pair] = PairOverride(**checked)
+        if truth(owner, "collide", collide):
+            self.apart.discard(pair)
+        else:
+            self.apart.add(pair)
+
+    # joints
+
+    def add_fixed(
+        self,
+        a: Body | str,
+        b: Body | str | None = None,
+        *,
+        position: Any,
+        compliance: float = 0.0,
+        damping: float = 0.0,
+        collide: bool = False,
+    ) -> JointHandle:
+        """Hold two bodies together as they are; b = None is the world. `position` is a point of the joint, world."""
+        return self._join(Joint.FIXED, a, b, position, None, compliance=compliance, damping=damping, collide=collide)
+
+    def add_ball(
+        self,
+        a: Body | str,
+        b: Body | str | None = None,
+        *,
+        position: Any,
+        compliance: float = 0.0,
+        damping: float = 0.0,
+        collide: bool = False,
+    ) -> JointHandle:
+        """Hold one point of two bodies together; b = None is the world."""
+        return self._join(Joint.BALL, a, b, position, None, compliance=compliance, damping=damping, collide=collide)
+
+    def add_hinge(
+        self,
+        a: Body | str,
+        b: Body | str | None = None,
+        *,
+        position: Any,
+        axis: Any = None,
+        limits: Any = None,
+        speed: float = 0.0,
+        strength: float = 0.0,
+        compliance: float = 0.0,
+        damping: float = 0.0,
+        collide: bool = False,
+    ) -> JointHandle:
+        """Let a turn against b (None is the world) about an axis through `position`, both in world axes.
+
+        limits             (least, greatest) angle of a seen from b, which is 0 when the scene begins   [rad]
+        speed, strength    of a motor: the speed it wants and the most torque it has   [rad/s, N m]
+        compliance         of the joint in every direction that it holds, with its damping   [m/N, N s/m]
+        """
+        axis = (0.0, 1.0, 0.0) if axis is None and self.planar else axis
+        motor = {"limits": limits, "speed": speed, "strength": strength}
+        return self._join(
+            Joint.HINGE, a, b, position, axis, **motor, compliance=compliance, damping=damping, collide=collide
+        )
+
+    def add_slider(
+        self,
+        a: Body | str,
+        b: Body | str | None = None,
+        *,
+        position: Any,
+        axis: Any,
+        limits: Any = None,
+        speed: float = 0.0,
+        strength: float = 0.0,
+        compliance: float = 0.0,
+        damping: float = 0.0,
+        collide: bool = False,
+    ) -> JointHandle:
+        """Let a slide against b (None is the world) along an axis; keywords as in `add_hinge`, in m, m/s and N."""
+        motor = {"limits": limits, "speed": speed, "strength": strength}
+        return self._join(
+            Joint.SLIDER, a, b, position, axis, **motor, compliance=compliance, damping=damping, collide=collide
+        )
+
+    # how the above is done
+
+    def _add(
+        self,
+        what: str,
+        shapes: tuple[AnyShape, ...],
+        *,
+        mass: float | None = None,
+        density: float | None = None,
+        inertia: Any = None,
+        centre: Any = None,
+        position: Any = ORIGIN,
+        orientation: Any = UPRIGHT,
+        velocity: Any = ORIGIN,
+        spin: Any = ORIGIN,
+        static: bool = False,
+        moving: bool = False,
+        name: str | None = None,
+        **surface: Unpack[Surface],
+    ) -> Body:
+        name = self._name(what, name)
+        owner = f"{what} {name!r}"
+        kind = kind_of(owner, static, moving)
+        if self.planar:
+            check_planar(shapes)
+        else:
+            check_depth(shapes)
+        body = BodyDescription(
+            name,
+            kind,
+            shapes,
+            None if mass is None else positive(owner, "mass", mass, "a positive mass in kg"),
+            None if density is None else positive(owner, "density", density),
+            None if inertia is None else inertia_matrix(owner, inertia, self.planar),
+            None if centre is None else vector(owner, "centre", centre, self.planar),
+            ORIGIN if position is ORIGIN else vector(owner, "position", position, self.planar),
+            UPRIGHT if orientation is UPRIGHT else self._orientation(owner, orientation),
+            ORIGIN if velocity is ORIGIN else self._motion(owner, "velocity", velocity, kind),
+            ORIGIN if spin is ORIGIN else self._motion(owner, "spin", spin, kind),
+            material_of(owner, **surface),
+        )
+        check_mass(owner, body, self.planar)
+        check_spin(owner, body)
+        index = len(self.descriptions)
+        self.descriptions.append(body)
+        self._index[name] = index
+        return Body(index, name, self._number)
+
+    def _name(self, what: str, name: str | None) -> str:
+        """The name given, if it is free; else one made of what it is and its number."""
+        if name is None:
+            made = f"{what}_{len(self.descriptions)}"
+            while made in self._index:
+                made += "_"
+            return made
+        if not isinstance(name, str) or not name or not name.isprintable() or name == WORLD:
+            raise Refused(what, "name", name, f"a printable text that is not empty and not {WORLD!r}")
+        if name in self._index:
+            raise Refused(what, "name", name, f"a name that is not taken, and body {self._index[name]} has it")
+        return name
+
+    def _find(self, owner: str, field: str, body: Body | str) -> int:
+        if isinstance(body, Body):
+            if body.scene != self._number:
+                raise Refused(owner, field, body, "a body of this scene, and this is one of another")
+            return body.index
+        if isinstance(body, str) and body in self._index:
+            return self._index[body]
+        raise Refused(owner, field, body, "a body of this scene, or its name")
+
+    def _orientation(self, owner: str, value: Any) -> Any:
+        return orientation(owner, value, self.planar)
+
+    def _motion(self, owner: str, field: str, value: Any, kind: Kind) -> Motion:
+        """A velocity or a spin; what moves as prescribed may have a function of time."""
+        if callable(value):
+            if kind is not Kind.MOVING:
+                raise Refused(owner, field, value, "numbers, because only a moving body has a function of time")
+            return value
+        found = (vector if field == "velocity" else turning)(owner, field, value, self.planar)
+        if kind is Kind.STATIC and found != ORIGIN:
+            raise Refused(owner, field, value, "none for a static body: say moving instead of static")
+        return found
+
+    def _join(
+        self,
+        kind: Joint,
+        a: Body | str,
+        b: Body | str | None,
+        position: Any,
+        axis: Any,
+        *,
+        limits: Any = None,
+        speed: float = 0.0,
+        strength: float = 0.0,
+        compliance: float = 0.0,
+        damping: float = 0.0,
+        collide: bool = False,
+    ) -> JointHandle:
+        what = kind.name.lower()
+        first = self._find(what, "a", a)
+        second = None if b is None else self._find(what, "b", b)
+        owner = f"{what} of {self.descriptions[first].name!r}"
+        self._check_ends(owner, kind, first, second)
+        described = JointDescription(
+            kind,
+            first,
+            second,
+            vector(owner, "position", position, self.planar),
+            self._axis(owner, kind, axis),
+            None if limits is None else joint_limits(owner, kind, limits),
+            number(owner, "speed", speed),
+            joint_strength(owner, strength),
+            not_negative(owner, "compliance", compliance),
+            not_negative(owner, "damping", damping),
+            truth(owner, "collide", collide),
+        )
+        if described.speed and not described.strength:
+            raise Refused(owner, "strength", strength, "a positive number beside a speed, or inf")
+        if described.damping and not described.compliance:
+            raise Refused(owner, "damping", damping, "0 where compliance is 0, because a rigid joint has none")
+        self.joints.append(described)
+        return JointHandle(len(self.joints) - 1, kind)
+
+    def _check_ends(self, owner: str, kind: Joint, first: int, second: int | None) -> None:
+        if first == second:
+            raise Refused(owner, "b", self.descriptions[first].name, "another body than a")
+        ends = [self.descriptions[end] for end in (first, second) if end is not None]
+        if all(end.kind is not Kind.FREE for end in ends):
+            raise Refused(owner, "a", ends[0].name, "a free body, as at least one of the two must be")
+        for field, end in zip("ab", ends, strict=False):
+            if is_particle(end) and kind is not Joint.BALL:
+                raise Refused(owner, field, end.name, "a body that turns: a particle only fits a ball joint")
+
+    def _axis(self, owner: str, kind: Joint, axis: Any) -> Vector3:
+        """The unit axis, world; z where the joint has none."""
+        if kind in (Joint.FIXED, Joint.BALL):
+            return 0.0, 0.0, 1.0
+        if axis is None:
+            raise Refused(owner, "axis", axis, "a direction, a vector that is not zero")
+        if not self.planar or kind is Joint.SLIDER:
+            return direction(owner, "axis", axis, self.planar)
+        found = direction(owner, "axis", axis)
+        if found[0] or found[2]:
+            raise Refused(owner, "axis", axis, "the y axis (0, 1, 0) or none in a planar scene")
+        return found
+
+
+def kind_of(owner: str, static: bool, moving: bool) -> Kind:
+    if truth(owner, "static", static) and truth(owner, "moving", moving):
+        raise Refused(owner, "moving", moving, "False beside static")
+    return Kind.STATIC if static else Kind.MOVING if truth(owner, "moving", moving) else Kind.FREE
+
+
+def truth(owner: str, field: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Refused(owner, field, value, "True or False")
+    return value
+
+
+def material_of(owner: str, material: Material | None = None, **fields: float | None) -> Material:
+    """The material, with the fields that are given beside it."""
+    if material is not None and not isinstance(material, Material):
+        raise Refused(owner, "material", material, "a Material")
+    for field, value in fields.items():
+        if field not in FIELDS:
+            known = ", ".join((*Settings.__annotations__, "centre"))
+            raise Refused(owner, field, value, f"one of the keywords {known}")
+    given = {field: coefficient(owner, field, value) for field, value in fields.items() if value is not None}
+    return replace(material or RIGID, **given) if given else material or RIGID
+
+
+def check_planar(shapes: tuple[AnyShape, ...]) -> None:
+    """In a planar scene every shape lies in the plane y = 0."""
+    for shape in shapes:
+        what = type(shape).__name__
+        if isinstance(shape, Plane):
+            vector(what, "normal", shape.normal, planar=True)
+        else:
+            vector(what, "position", shape.position, planar=True)
+            orientation(what, shape.orientation, planar=True)
+
+
+def check_depth(shapes: tuple[AnyShape, ...]) -> None:
+    for shape in shapes:
+        if isinstance(shape, Box) and shape.size[1] == 0:
+            x, _, z = shape.size
+            raise Refused("Box", "size", (x, z), "one positive length or three, because this scene is not planar")
+
+
+def check_mass(owner: str, body: BodyDescription, planar: bool) -> None:
+    """A free body has one mass, and an inertia if it turns."""
+    if body.mass is not None and body.density is not None:
+        raise Refused(owner, "density", body.density, f"no density beside mass {body.mass}")
+    if body.centre is not None and body.inertia is None:
+        raise Refused(owner, "centre", body.centre, "an inertia beside it, about that centre")
+    if body.kind is not Kind.FREE:
+        return
+    if any(isinstance(shape, Plane) for shape in body.shapes):
+        raise Refused(owner, "shapes", "a free body with a Plane", "static or moving, because a half space has no mass")
+    total = extent(body.shapes, planar)
+    if body.mass is None and body.density is None:
+        raise Refused(owner, "mass", None, "a mass or a density, because this body is free")
+    if body.density is not None and not 0 < body.density * total < math.inf:
+        raise Refused(owner, "density", body.density, f"a mass instead, because the shapes have volume {total:g}")
+    if body.inertia is None and not 0 < total < math.inf and not is_particle(body):
+        raise Refused(owner, "inertia", None, f"an inertia, because the shapes have volume {total:g}")
+
+
+def check_spin(owner: str, body: BodyDescription) -> None:
+    if is_particle(body) and body.spin != ORIGIN:
+        raise Refused(owner, "spin", body.spin, "none, because a particle does not turn")
+
+
+def joint_limits(owner: str, kind: Joint, limits: Any) -> tuple[float, float]:
+    expected = "two numbers (least, greatest), least <= 0 <= greatest, because a joint is at 0 when the scene begins"
+    if not isinstance(limits, tuple | list) or len(limits) != 2:
+        raise Refused(owner, "limits", limits, expected)
+    lower, upper = (real(owner, "limits", limit, expected) for limit in limits)
+    if not lower <= 0 <= upper:
+        raise Refused(owner, "limits", limits, expected)
+    turned = [limit for limit in (lower, upper) if math.isfinite(limit) and abs(limit) >= math.pi]
+    if kind is Joint.HINGE and turned:
+        raise Refused(owner, "limits", limits, "angles between -π and π, or infinite, in rad")
+    return lower, upper
+
+
+def joint_strength(owner: str, strength: Any) -> float:
+    found = real(owner, "strength", strength, "a number >= 0, or inf")
+    if found < 0:
+        raise Refused(owner, "strength", strength, "a number >= 0, or inf")
+    return found

@@ -1,0 +1,173 @@
+"""The values a scene is told, made canonical where they enter: finite floats in plain tuples, unit quaternions.
+
+A planar scene lives in y = 0. There a vector may be given as (x, z), and what turns as one number, about y. An
+orientation is a quaternion, a pair (axis, angle), or in the plane an angle about y, which turns z towards x.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from stickslip.errors import InputError
+from stickslip.scene.model import Floats
+
+Vector3: TypeAlias = tuple[float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
+
+ORIGIN: Vector3 = (0.0, 0.0, 0.0)
+UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
+ROUNDING = 1e-15  # a quaternion as long as this close to 1 is left alone, so that what was saved is what is loaded
+
+
+class Refused(InputError):
+    """A value that cannot be. Field, value and expectation are kept, so that a file can add its line to them."""
+
+    def __init__(self, owner: str, field: str, value: object, expected: str) -> None:
+        super().__init__(f"{owner}: {field} is {shown(value)}, expected {expected}")
+        self.field, self.value, self.expected = field, value, expected
+
+
+def shown(value: object) -> str:
+    text = repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def number(owner: str, field: str, value: Any, expected: str = "a finite number") -> float:
+    found = real(owner, field, value, expected)
+    if not math.isfinite(found):
+        raise Refused(owner, field, value, expected)
+    return found
+
+
+def real(owner: str, field: str, value: Any, expected: str) -> float:
+    """A number, perhaps infinite; -0 becomes 0."""
+    try:
+        found = float(value) + 0.0 if is_number(value) else math.nan
+    except OverflowError:
+        found = math.nan
+    if math.isnan(found):
+        raise Refused(owner, field, value, expected)
+    return found
+
+
+def positive(owner: str, field: str, value: Any, expected: str = "a positive number") -> float:
+    found = number(owner, field, value, expected)
+    if found <= 0:
+        raise Refused(owner, field, value, expected)
+    return found
+
+
+def not_negative(owner: str, field: str, value: Any, expected: str = "a number >= 0") -> float:
+    found = number(owner, field, value, expected)
+    if found < 0:
+        raise Refused(owner, field, value, expected)
+    return found
+
+
+def numbers(owner: str, field: str, value: Any, counts: tuple[int, ...], expected: str) -> tuple[float, ...]:
+    """As many finite numbers as one of `counts` says."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, tuple | list) or len(value) not in counts:
+        raise Refused(owner, field, value, expected)
+    try:
+        return tuple(number(owner, field, each) for each in value)
+    except Refused:
+        raise Refused(owner, field, value, expected) from None
+
+
+def vector(owner: str, field: str, value: Any, planar: bool = False) -> Vector3:
+    """Three finite numbers; in the plane also two, (x, z), and then nothing along y."""
+    if not planar:
+        return numbers(owner, field, value, (3,), "three finite numbers (x, y, z)")  # type: ignore[return-value]
+    expected = "two finite numbers (x, z), or three with y = 0, in a planar scene"
+    found = numbers(owner, field, value, (2, 3), expected)
+    if len(found) == 2:
+        return found[0], 0.0, found[1]
+    if found[1] != 0:
+        raise Refused(owner, field, value, expected)
+    return found  # type: ignore[return-value]
+
+
+def turning(owner: str, field: str, value: Any, planar: bool = False) -> Vector3:
+    """A spin or a torque: three finite numbers; in the plane one number, about y, or three with none about x and z."""
+    if not planar:
+        return vector(owner, field, value)
+    expected = "a finite number (about y), or three with x = z = 0, in a planar scene"
+    if is_number(value):
+        return 0.0, number(owner, field, value, expected), 0.0
+    x, y, z = numbers(owner, field, value, (3,), expected)
+    if x != 0 or z != 0:
+        raise Refused(owner, field, value, expected)
+    return x, y, z
+
+
+def direction(owner: str, field: str, value: Any, planar: bool = False) -> Vector3:
+    """A vector of length 1 along the one given."""
+    x, y, z = vector(owner, field, value, planar)
+    length = math.hypot(x, y, z)
+    if length == 0 or math.isinf(length):
+        raise Refused(owner, field, value, "a direction, a vector that is not zero")
+    if abs(length - 1.0) <= ROUNDING:
+        return x, y, z
+    return x / length, y / length, z / length
+
+
+def orientation(owner: str, value: Any, planar: bool = False) -> Quaternion:
+    """A unit quaternion from one, from (axis, angle), or in the plane from an angle about y."""
+    if planar and is_number(value):
+        return about((0.0, 1.0, 0.0), number(owner, "orientation", value))
+    expected = "a quaternion (w, x, y, z) that is not zero, or (axis, angle)"
+    if isinstance(value, tuple | list) and len(value) == 2:
+        try:
+            found = about(direction(owner, "orientation", value[0]), number(owner, "orientation", value[1]))
+        except Refused:
+            raise Refused(owner, "orientation", value, expected) from None
+    else:
+        w, x, y, z = numbers(owner, "orientation", value, (4,), expected)
+        length = math.hypot(w, x, y, z)
+        if length == 0 or math.isinf(length):
+            raise Refused(owner, "orientation", value, expected)
+        near = abs(length - 1.0) <= ROUNDING
+        found = (w, x, y, z) if near else (w / length, x / length, y / length, z / length)
+    if planar and (found[1] != 0 or found[3] != 0):
+        raise Refused(owner, "orientation", value, "an angle about y, or a turn about y, in a planar scene")
+    return found
+
+
+def about(axis: Vector3, angle: float) -> Quaternion:
+    """The turn by an angle about a unit axis."""
+    sine = math.sin(angle / 2)
+    return math.cos(angle / 2), sine * axis[0] + 0.0, sine * axis[1] + 0.0, sine * axis[2] + 0.0  # no -0
+
+
+def rotation_matrix(quaternion: Quaternion) -> Floats:
+    """Body axes to world axes."""
+    w, x, y, z = quaternion
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def frame_along(axis: Vector3) -> Floats:
+    """A right-handed frame, as columns, whose z is a unit axis [1].
+
+    [1] Duff et al., Building an orthonormal basis, revisited, J. Computer Graphics Techniques 6 (2017) 1-8.
+    """
+    x, y, z = axis
+    sign = math.copysign(1.0, z)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    return np.array([[1 + sign * x * x * a, b, x], [sign * b, sign + y * y * a, y], [-sign * x, -y, z]])
