@@ -1,0 +1,1 @@
+"""Where bodies touch: pairs that come near, and the points, normals and gaps between their shapes."""

@@ -1,0 +1,217 @@
+"""Any two of box, capsule and cylinder: the direction of greatest separation, or of least overlap, by one iteration.
+
+All these shapes are symmetric about their centres. With the half widths e_A(n), e_B(n) along a unit vector n and d from
+the centre of B to that of A, they overlap along n by
+    h(n) = e_A(n) + e_B(n) - n·d,
+and the gap between them is max_n -h(n), be it positive or negative. For shapes that are apart GJK finds n. Where they
+touch or overlap, shape A is first moved out along the best n known, until they are apart by δ along it:
+    n <- direction of the distance between A + s n and B,      s = max(0, h(n) + δ).
+As the moved shapes are δ apart along the old n, their distance is at least δ, so h(n) never grows, and n ends in a
+local minimum: a concave-convex procedure [1]. With a face in contact the first step is the last; with rounded surfaces
+the error shrinks by (h + δ) / (ρ + δ) a step, ρ the radius of curvature of the difference of the shapes. The start is
+the best of the directions in which faces, edges and round sides can meet, and, for a deep overlap, each of them.
+
+Then, where n is normal to a face, the outline of the other shape is clipped by it (collision/faces.py); where a line of
+one shape runs along one of the other, both ends touch, as strings of balls (collision/capsules.py). The nearest points
+are a contact of their own where they are nearer than all those. Gaps come out to about 1e-10 of the size, and normals
+between round surfaces, on which the gap depends only in second order, to about 1e-5.
+
+[1] Yuille, Rangarajan, The concave-convex procedure, Neural Computation 15 (2003) 915-936.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stickslip.collision.capsules import BETWEEN, Segment, segment_segment
+from stickslip.collision.faces import FEATURES, face_contacts
+from stickslip.collision.gjk import direction_between
+from stickslip.collision.manifold import FEATURE, NONE, drop_beside_last, least_gap, put, spread, swap
+from stickslip.collision.placement import BOX, CAPSULE, CYLINDER, half_length
+from stickslip.collision.vectors import ahead, cross, inner, into_frame, minus, sign
+from stickslip.jit import kernel
+
+MOST = 30  # moves
+MOVED = 1e-3  # δ over the size of the smaller shape
+GUESSES = 18
+DEEP = 0.005  # overlap over the size of the smaller shape, above which every guess is followed
+SETTLED = 1e-20  # square of the change of n at which it has
+NEAR_FACE = 1e-3  # angle between n and the normal of a face, below which the latter is taken
+SHALLOW = 1e-6  # of the size: by so much the overlap may be greater then
+ALONG = 0.1  # cosine between n and a line of a shape, below which the line is in contact
+NEARER = 1e-10  # of the size: by how much the nearest points must be nearer than the others
+NEAREST: Any = np.int64(12 * FEATURES)  # the feature of the nearest points
+
+
+@kernel
+def convex_pair(A, B, margin, simplex, outline, clipped, spots, count):
+    d, size = minus(A.centre, B.centre), min(extent(A), extent(B))
+    # of a capsule only the axis is looked at; its radius comes back in the gap
+    radius_a = A.size[0] if A.kind == CAPSULE else 0.0
+    radius_b = B.size[0] if B.kind == CAPSULE else 0.0
+    h, n = math.inf, d
+    for k in range(GUESSES):
+        h, n = better(A, B, d, h, n, guess(A, B, d, k))
+    if not -h - radius_a - radius_b <= margin:
+        return count
+    h, n, middle = descend(A, B, d, h, n, MOVED * size, simplex)
+    if h > DEEP * size:
+        for k in range(GUESSES):
+            h_k, n_k = better(A, B, d, math.inf, n, guess(A, B, d, k))
+            if h_k < math.inf:
+                h_k, n_k, middle_k = descend(A, B, d, h_k, n_k, MOVED * size, simplex)
+                if h_k < h - SHALLOW * size:
+                    h, n, middle = h_k, n_k, middle_k
+    h, n = snap(A, B, d, h, n, SHALLOW * size)
+    gap = -h - radius_a - radius_b
+    if not gap <= margin:
+        return count
+    count = around(A, B, n, margin, outline, clipped, spots, count)
+    nearer = gap < least_gap(spots, count) - NEARER * size
+    count = spread(spots, count, SHALLOW * size)
+    if nearer:
+        point = ahead(ahead(B.centre, 0.5, middle), 0.5 * (radius_b - radius_a), n)
+        count = put(spots, count, NEAREST, gap, margin, point, n)
+    return drop_beside_last(spots, count)
+
+
+@kernel
+def extent(A):
+    return max(A.size[0], A.size[1], A.size[2])
+
+
+@kernel
+def overlap(A, B, d, n):
+    """h(n) of the unit vector n."""
+    return half_width(A, n) + half_width(B, n) - inner(n, d)
+
+
+@kernel
+def half_width(A, n):
+    """Of a capsule, that of its axis."""
+    x, y, z = into_frame(A.axes, n)
+    return half_length(A.kind, A.size, x, y, z) - (A.size[0] if A.kind == CAPSULE else 0.0)
+
+
+@kernel
+def first_axis(A):
+    """The lines of a box run along all three of its axes, those of the others along the third."""
+    return 0 if A.kind == BOX else 2
+
+
+@kernel
+def better(A, B, d, h, n, candidate):
+    """The direction of less overlap, n or the candidate (of any length), turned from B to A."""
+    length = math.sqrt(inner(candidate, candidate))
+    if length > 1e-6:
+        m = ahead((0.0, 0.0, 0.0), sign(inner(candidate, d)) / length, candidate)
+        h_m = overlap(A, B, d, m)
+        if h_m < h:
+            return h_m, m
+    return h, n
+
+
+@kernel
+def guess(A, B, d, k):
+    """Directions to start from: the axes of the shapes, their cross products, radii of round sides, the centres."""
+    if k < 3:
+        return A.axes[k]
+    if k < 6:
+        return B.axes[k - 3]
+    if k < 15:
+        return cross(A.axes[(k - 6) // 3], B.axes[k % 3])
+    if k < 17:
+        a = A.axes[2] if k == 15 else B.axes[2]
+        return ahead(d, -inner(a, d), a)
+    return d
+
+
+@kernel
+def descend(A, B, d, h, n, apart, simplex):
+    """From n with h(n) to a local minimum. Returns h, n, and twice the point midway, seen from the centre of B."""
+    middle = d
+    for _ in range(MOST):
+        shift = max(0.0, h + apart)
+        m, middle = direction_between(A, B, ahead(d, shift, n), simplex)
+        middle = ahead(middle, -shift, n)  # as A is moved back
+        change = minus(m, n)
+        h_new, n_new, step = overlap(A, B, d, m), m, 1.0
+        if not h_new < h:
+            break
+        while h_new < h:  # farther the same way, as long as that is better
+            h, n = h_new, n_new
+            h_new, n_new = better(A, B, d, h, n, ahead(m, step, change))
+            step = 2.0 * step + 1.0
+        if shift == 0.0 or inner(change, change) <= SETTLED:
+            break
+    return h, n, middle
+
+
+@kernel
+def face_along(A, n, tolerance):
+    """The axis of A whose face has the normal n or -n, -1 where there is no such face."""
+    if A.kind != CAPSULE:
+        for k in range(first_axis(A), 3):
+            if abs(inner(A.axes[k], n)) > 1.0 - tolerance:
+                return k
+    return -1
+
+
+@kernel
+def snap(A, B, d, h, n, shallow):
+    """The normal of a face that is as good as n and all but equal to it, or n."""
+    for k in range(2):
+        face = face_along(B if k == 0 else A, n, 0.5 * NEAR_FACE**2)
+        if face >= 0:
+            axis = B.axes[face] if k == 0 else A.axes[face]
+            m = ahead((0.0, 0.0, 0.0), sign(inner(axis, n)), axis)
+            h_m = overlap(A, B, d, m)
+            if h_m <= h + shallow:
+                return h_m, m
+    return h, n
+
+
+@kernel
+def around(A, B, n, margin, outline, clipped, spots, count):
+    """Contacts of a face with an outline, or of a line with a line; none where there is neither."""
+    for k in range(2):
+        face, other, away = (B, A, 1.0) if k == 0 else (A, B, -1.0)
+        axis = face_along(face, n, 1e-12)
+        if axis >= 0:
+            side = away * sign(inner(face.axes[axis], n))
+            return face_contacts(face, axis, side, other, away, margin, outline, clipped, spots, count)
+    axis_a, axis_b = line_along(A, n), line_along(B, n)
+    if axis_a < 0 or axis_b < 0:
+        return count
+    count = segment_segment(line(A, axis_a, n, -1.0), line(B, axis_b, n, 1.0), margin, spots, count)
+    if count > 0 and spots[0, FEATURE] == BETWEEN:  # the nearest points of the shapes themselves are at hand
+        swap(spots, NONE, count - 1)
+        return count - 1
+    return count
+
+
+@kernel
+def line_along(A, n):
+    """The axis of A along which its line in contact runs, -1 where there is no such line."""
+    found, least = NONE - 1, ALONG
+    for k in range(first_axis(A), 3):
+        along = abs(inner(A.axes[k], n))
+        if along < least:
+            found, least = k, along
+    return found
+
+
+@kernel
+def line(A, axis, n, outward):
+    """The edge of a box along `axis`, or the axis of another shape with the radius that it shows along n."""
+    centre, direction = A.centre, A.axes[axis]
+    if A.kind != BOX:
+        along = inner(direction, n) if A.kind == CYLINDER else 0.0
+        return Segment(centre, direction, A.size[1], A.size[0] * math.sqrt(1.0 - along * along))
+    for k in range(3):
+        if k != axis:
+            centre = ahead(centre, sign(outward * inner(A.axes[k], n)) * A.size[k], A.axes[k])
+    return Segment(centre, direction, A.size[axis], 0.0)

@@ -1,0 +1,135 @@
+"""The contacts of one pair of shapes, before they go to the list of all: rows of an array called `spots`.
+
+A row is (x, y, z, n_x, n_y, n_z, gap, feature), the point midway between the surfaces and the normal from the second
+shape of the pair to the first. Kernels that add rows take how many there are and return how many there are then.
+
+Kernels that take arrays and return from more than one place count references to them, which costs more than what these
+small ones do: they have no branches, or take numbers only.
+
+At most four contacts of a pair are kept: `spread` takes the deepest and those that span the greatest area with it. It
+compares with a preference for the lower feature, so that rounding does not make it choose otherwise in the next step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.jit import kernel
+from stickslip.scene.model import Floats
+
+GAP, FEATURE, COLUMNS = 6, 7, 8
+ROOM = 20  # rows: an octagon clipped by an octagon, the nearest points, and one that is not wanted
+KEPT: Any = np.int64(4)
+CLEARLY = 1.01  # how many times greater a length must be to be preferred to one of a lower feature
+NONE: Any = np.int64(0)  # numbers that kernels pass on are typed: Numba compiles a kernel anew for every plain constant
+
+
+def spots() -> Floats:
+    return np.zeros((ROOM, COLUMNS))
+
+
+@kernel
+def put(spots, count, feature, gap, margin, point, normal):
+    """One more contact, if its gap is at most the margin."""
+    spots[count, 0], spots[count, 1], spots[count, 2] = point
+    spots[count, 3], spots[count, 4], spots[count, 5] = normal
+    spots[count, GAP], spots[count, FEATURE] = gap, feature
+    return count + (gap <= margin)
+
+
+@kernel
+def least_gap(spots, count):
+    least = np.inf
+    for k in range(count):
+        least = min(least, spots[k, GAP])
+    return least
+
+
+@kernel
+def swap(spots, i, j):
+    for c in range(COLUMNS):
+        spots[i, c], spots[j, c] = spots[j, c], spots[i, c]
+
+
+@kernel
+def order_by_feature(spots, count):
+    for end in range(1, count):
+        i = end
+        while i > 0 and spots[i, FEATURE] < spots[i - 1, FEATURE]:
+            swap(spots, i, i - 1)
+            i -= 1
+
+
+@kernel
+def merge_planar(spots, count):
+    """Put the contacts into the plane y = 0, and of those that then coincide keep the first."""
+    kept = NONE
+    for i in range(count):
+        x, z = spots[i, 0], spots[i, 2]
+        new = True
+        for k in range(kept):
+            apart = abs(x - spots[k, 0]) + abs(z - spots[k, 2])
+            new = new and apart > 1e-9 * (abs(x) + abs(z))
+        if new:
+            swap(spots, kept, i)
+            spots[kept, 1], spots[kept, 4] = 0.0, 0.0
+            kept += 1
+    return kept
+
+
+@kernel
+def spread(spots, count, shallow):
+    """Of contacts with one normal keep four: the deepest, to within `shallow`, and those farthest about it."""
+    if count <= KEPT:
+        return count
+    order_by_feature(spots, count)
+    best = NONE
+    for i in range(1, count):
+        if spots[i, GAP] < spots[best, GAP] - shallow:
+            best = i
+    swap(spots, NONE, best)
+    for kept in range(1, KEPT):
+        best, farthest = kept, 0.0
+        for i in range(kept, count):
+            measure = outside(spots, kept, i)
+            if measure > CLEARLY * farthest:
+                best, farthest = i, measure
+        swap(spots, kept, best)
+    return KEPT
+
+
+@kernel
+def drop_beside_last(spots, count):
+    """Where there are more than four, drop the one nearest to the last."""
+    if count <= KEPT:
+        return count
+    last, nearest = count - 1, NONE
+    least = np.inf
+    for k in range(last):
+        x, y, z = spots[k, 0] - spots[last, 0], spots[k, 1] - spots[last, 1], spots[k, 2] - spots[last, 2]
+        square = x * x + y * y + z * z
+        if square < least:
+            least, nearest = square, k
+    swap(spots, nearest, last)
+    return last
+
+
+@kernel
+def outside(spots, kept, i):
+    """How far point i is from the first, or the area of the triangles that it makes with pairs of the first ones.
+
+    With three of them that area is least, and the same, for all points inside their triangle.
+    """
+    n_x, n_y, n_z = spots[0, 3], spots[0, 4], spots[0, 5]
+    area = 0.0
+    for k in range(kept):
+        m = (k + 1) % kept
+        a_x, a_y, a_z = spots[m, 0] - spots[k, 0], spots[m, 1] - spots[k, 1], spots[m, 2] - spots[k, 2]
+        b_x, b_y, b_z = spots[i, 0] - spots[k, 0], spots[i, 1] - spots[k, 1], spots[i, 2] - spots[k, 2]
+        if kept == 1:
+            return b_x * b_x + b_y * b_y + b_z * b_z
+        c_x, c_y, c_z = a_y * b_z - a_z * b_y, a_z * b_x - a_x * b_z, a_x * b_y - a_y * b_x
+        area += abs(n_x * c_x + n_y * c_y + n_z * c_z)
+    return area

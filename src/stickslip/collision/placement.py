@@ -1,0 +1,126 @@
+"""Where the shapes are now: from the poses of the bodies, once a step.
+
+In a planar scene a shape is what the plane y = 0 cuts out of it: a cylinder whose axis lies in the plane is a
+rectangle, one whose axis stands on it is a disc, and so is such a capsule. Boxes become prisms, all of the same large
+length along y, so that nothing is ever nearest, or least overlapping, along y.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+from stickslip.scene.model import Floats, Integers, Model, Shape
+
+PLANE, SPHERE, BOX, CAPSULE, CYLINDER = (int(shape) for shape in Shape)
+Vector = tuple[float, float, float]
+
+
+# columns of the table of shapes
+CENTRE, AXES, SIZE, HALF, REACH, BOUND, COLUMNS = 0, 3, 12, 15, 18, 19, 20
+
+
+class Placed(NamedTuple):
+    """One shape in its place. Made of numbers alone: kernels pass it on at no cost."""
+
+    kind: int
+    size: Vector
+    centre: Vector
+    axes: tuple[Vector, Vector, Vector]  # in world axes
+
+
+def tabulate(model: Model) -> tuple[Integers, Floats]:
+    """The kinds of the shapes as collision sees them, and a table (ns, COLUMNS) of numbers; `place` completes it.
+
+    Columns: centre, three axes, size (see Shape), half lengths of the box about the shape, grown by the reach of its
+    body, that reach, and the radius of a ball that holds the shape. One array of them, as every array that a kernel
+    touches costs it time.
+    """
+    kind, table = model.shape.copy(), np.zeros((model.shape.size, COLUMNS))
+    size = table[:, SIZE:HALF]
+    size[:], table[:, BOUND] = model.shape_size, model.shape_bound
+    # numbers without a meaning
+    size[kind == PLANE], size[kind == SPHERE, 1:], size[(kind == CAPSULE) | (kind == CYLINDER), 2] = 0.0, 0.0, 0.0
+    if model.planar:
+        flatten(kind, size, np.abs(model.shape_rotation[:, 1, :]))
+    return kind, table
+
+
+def flatten(kind: Integers, size: Floats, upright: Floats) -> None:
+    """Put in place of each shape what the plane y = 0 cuts out of it; `upright` says how far its axes point along y."""
+    for s in range(kind.size):
+        along_y, across_y = upright[s] > 1 - 1e-12, upright[s] < 1e-6
+        if kind[s] in (BOX, CYLINDER, CAPSULE) and not along_y.any():
+            raise InputError(f"shape {s}: it is oblique to the plane y = 0, expected one of its axes along y")
+        if kind[s] == BOX and not along_y[1]:
+            raise InputError(f"shape {s}: the local y of a box has to be along the world's y in a planar scene")
+        if kind[s] == PLANE and not across_y[2]:
+            raise InputError(f"shape {s}: the plane's normal leaves the plane y = 0 of a planar scene")
+        if kind[s] in (CAPSULE, CYLINDER) and along_y[2]:
+            kind[s], size[s] = SPHERE, (size[s, 0], 0.0, 0.0)
+        elif kind[s] == CYLINDER and along_y[1]:
+            kind[s], size[s] = BOX, (size[s, 0], 0.0, size[s, 1])
+        elif kind[s] == CYLINDER:
+            raise InputError(f"shape {s}: the local y of a cylinder has to be along the world's y in a planar scene")
+    size[kind == BOX, 1] = 4 * size[kind == BOX].max(initial=1.0)
+
+
+@kernel
+def place(kind, body, local, turn, position, quaternion, reach, planar, table):
+    """Set the centres and axes of the shapes, their reach, and the boxes about them.
+
+    `body`, `local` and `turn` are the model's shape_body, shape_position and shape_rotation.
+    """
+    last = -1
+    R = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    for s in range(body.size):
+        b = body[s]
+        if b != last:
+            R = rows_of(quaternion[b, 0], quaternion[b, 1], quaternion[b, 2], quaternion[b, 3])
+            last = b
+        table[s, REACH] = reach[b]
+        size = (table[s, SIZE], table[s, SIZE + 1], table[s, SIZE + 2])
+        for k in range(3):
+            r = R[k]
+            table[s, k] = position[b, k] + (r[0] * local[s, 0] + r[1] * local[s, 1] + r[2] * local[s, 2])
+            x = r[0] * turn[s, 0, 0] + r[1] * turn[s, 1, 0] + r[2] * turn[s, 2, 0]
+            y = r[0] * turn[s, 0, 1] + r[1] * turn[s, 1, 1] + r[2] * turn[s, 2, 1]
+            z = r[0] * turn[s, 0, 2] + r[1] * turn[s, 1, 2] + r[2] * turn[s, 2, 2]
+            table[s, AXES + k], table[s, AXES + 3 + k], table[s, AXES + 6 + k] = x, y, z
+            table[s, HALF + k] = half_length(kind[s], size, x, y, z) + reach[b]
+        if planar:
+            table[s, HALF + 1] = 0.0
+
+
+@kernel
+def rows_of(w, x, y, z):
+    """The rows of the rotation matrix of a unit quaternion."""
+    return (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
+
+
+@kernel
+def placed(kind, table, s):
+    """Shape s as a value."""
+    x = (table[s, AXES], table[s, AXES + 1], table[s, AXES + 2])
+    y = (table[s, AXES + 3], table[s, AXES + 4], table[s, AXES + 5])
+    z = (table[s, AXES + 6], table[s, AXES + 7], table[s, AXES + 8])
+    size = (table[s, SIZE], table[s, SIZE + 1], table[s, SIZE + 2])
+    return Placed(kind[s], size, (table[s, CENTRE], table[s, CENTRE + 1], table[s, CENTRE + 2]), (x, y, z))
+
+
+@kernel
+def half_length(kind, size, x, y, z):
+    """How far a shape extends along a direction that has these components along its axes; 0 for a plane."""
+    if kind == BOX:
+        return abs(x) * size[0] + abs(y) * size[1] + abs(z) * size[2]
+    if kind == CYLINDER:
+        return math.hypot(x, y) * size[0] + abs(z) * size[1]
+    return size[0] + abs(z) * size[1]  # of a sphere the half length is 0, of a plane both are

@@ -1,0 +1,48 @@
+"""Vectors as tuples of three numbers, for kernels: they live in registers, where small arrays would not."""
+
+from __future__ import annotations
+
+from stickslip.jit import kernel
+
+
+@kernel
+def inner(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def cross(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@kernel
+def minus(a, b):
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@kernel
+def ahead(a, s, b):
+    """a + s b"""
+    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
+
+
+@kernel
+def into_frame(axes, a):
+    """The components of a vector along three axes."""
+    return inner(axes[0], a), inner(axes[1], a), inner(axes[2], a)
+
+
+@kernel
+def into_world(axes, a):
+    """The vector that has the components a along three axes."""
+    u, v, w = axes
+    return (
+        a[0] * u[0] + a[1] * v[0] + a[2] * w[0],
+        a[0] * u[1] + a[1] * v[1] + a[2] * w[1],
+        a[0] * u[2] + a[1] * v[2] + a[2] * w[2],
+    )
+
+
+@kernel
+def sign(x):
+    return 1.0 if x >= 0.0 else -1.0
