@@ -1,0 +1,1 @@
+"""How bodies move: rotations, momentum, the Jacobians of contacts and joints."""

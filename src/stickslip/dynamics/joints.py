@@ -1,0 +1,306 @@
+"""The joints of one instant as rows of the step: (3) and (4) of friction/contact_problem.py.
+
+Joint j fastens joint axes x, y, z and an anchor to each of its bodies. Seen from b, with e the anchor of a less the
+anchor of b, θ the rotation that carries the axes of b to those of a, and q the coordinate:
+
+    FIXED    e = 0, θ = 0
+    BALL     e = 0
+    HINGE    e = 0, z_a = z_b            q = angle of x_a about z_b
+    SLIDER   e_x = e_y = 0, θ = 0        q = e_z
+
+A row asks for 0 = g = rate + Σ λ + b, where rate = jacobian_a · v_a + jacobian_b · v_b is the derivative of e, θ or q:
+
+    rigid        Σ = 0                   b = RECOVERY · error / h
+    compliant    Σ = s / (h (h + c s))   b = error / (h + c s)
+    limit        Σ = 0                   b = gap / h          λ in [0, ∞), gap = q - lower, or upper - q with -rate
+    motor        Σ = 0                   b = -target          λ in [-h strength, h strength]
+
+Compliance s = 1/k and damping c are those of each row, in m/N and N s/m of translations, in rad/(N m) and N m s of
+rotations. The row is the spring λ/h = -k (error + h rate) - c rate, by implicit Euler, solved for the rate.
+
+Translations are seen along the axes of b, at the anchor of a, from b's centre too: the rate is then the exact
+derivative, and the impulses on a and b have no moment together, however far the anchors are apart. θ is the rotation
+vector, for a hinge that of the shortest way from z_b to z_a: the rate is ω_a - ω_b, and though that is the derivative
+of θ only at θ = 0, θ · rate is that of |θ|²/2 everywhere, so that a compliant joint has an energy. Neither sees an
+error of exactly half a turn.
+
+In a planar scene only translations in the plane and rotations about y have rows, and where neither body can give way
+there are none. Which rows there are depends on the model alone, so the impulses of one step can start the next. In
+particular a limit has its row wherever the joint is: no bound is known beforehand on how far a step may carry it.
+A limited hinge turns within half a turn of the middle of its limits; where only one is given, of its zero.
+
+RECOVERY. A step along the tangent misses the circle of radius r by h²v²/(2r), so a rigid joint gives way by that over
+RECOVERY, and its rows have the rate hv²/(2r) whatever RECOVERY is. An error e that was there at the start instead is
+taken back with the speed RECOVERY e/h; the impulses that do it add up to zero but for the turning of the bodies
+meanwhile, which leaves them a speed of about e²/(rh) RECOVERY/(2 - RECOVERY). All of it at once, the limit of a stiff
+spring, is stable and drifts least, but gives nine times the energy of a half to bodies that start ill-fitting. Less
+than a half gives them less still, but is felt in every run: five rods that fall as a chain for 2 s in steps of 5 ms
+gain or lose 0.06, 0.01, 0.3 and 1.3 J of 120 J with a RECOVERY of 1, 0.5, 0.2 and 0.05. A limit only pushes: a joint
+that starts beyond it leaves it with the speed of its recovery.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.dynamics.rotations import to_matrix
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+from stickslip.scene.model import Floats, Integers, Joint, Kind, Model
+
+RECOVERY = 0.5  # the part of the error of a rigid joint, or of a limit passed, that a step takes back
+MOST_ROWS = 8  # of one joint: a hinge or slider with two limits and a motor
+ALIGNED = 1e-9  # how far an axis of a planar joint may be out of the plane, or off its normal
+
+
+class JointRows(NamedTuple):
+    """Room for `capacity` rows; the first `count` of them, returned beside, are meant."""
+
+    joint: Integers  # (capacity,)
+    body_a: Integers  # (capacity,)
+    body_b: Integers  # (capacity,)
+    jacobian_a: Floats  # (capacity, 6)   row velocity = jacobian_a · v_a + jacobian_b · v_b
+    jacobian_b: Floats  # (capacity, 6)
+    bias: Floats  # (capacity,)         b   [m/s, rad/s]
+    compliance: Floats  # (capacity,)   Σ   [1/kg, 1/(kg m²)]
+    lower: Floats  # (capacity,)        of λ   [N s, N m s]
+    upper: Floats  # (capacity,)
+
+    @property
+    def capacity(self) -> int:
+        return int(self.bias.size)
+
+
+class Placement(NamedTuple):
+    """Where the joint is, in world axes."""
+
+    axes_a: Floats  # (3, 3)   axes_a[k] is the joint's axis k as fastened to a
+    axes_b: Floats  # (3, 3)
+    arm_a: Floats  # (3,)      from the centre of a to the anchor of a
+    arm_b: Floats  # (3,)      from the centre of b to the anchor of a
+    apart: Floats  # (3,)      from the anchor of b to the anchor of a
+    orientation: Floats  # (3, 3)   of a, then of b, while the others are worked out
+
+
+def room_for_joints(model: Model) -> JointRows:
+    """Rows enough for the joints of `model`, which are checked to act in the plane where the scene is planar."""
+    if model.planar:
+        for j in range(model.joint.size):
+            check_planar(Joint(model.joint[j]), j, model.joint_frame_a[j])
+            check_planar(Joint(model.joint[j]), j, model.joint_frame_b[j])
+    capacity = MOST_ROWS * model.joint.size
+    joint, body_a, body_b = (np.zeros(capacity, np.int64) for _ in range(3))
+    jacobian_a, jacobian_b = np.zeros((capacity, 6)), np.zeros((capacity, 6))
+    return JointRows(joint, body_a, body_b, jacobian_a, jacobian_b, *(np.zeros(capacity) for _ in range(4)))
+
+
+def check_planar(kind: Joint, j: int, frame: Floats) -> None:
+    """One axis of the joint is normal to the plane y = 0: that of a hinge, but not that of a slider."""
+    normal = np.abs(frame[1])  # how much of each joint axis is along y
+    if np.minimum(normal, np.abs(normal - 1.0)).max() > ALIGNED:
+        expected = "one of them along y"
+    elif kind == Joint.HINGE and normal[2] < 0.5:
+        expected = "the third along y"
+    elif kind == Joint.SLIDER and normal[2] > 0.5:
+        expected = "the third in the plane y = 0"
+    else:
+        return
+    axes = ", ".join(f"({x:g}, {y:g}, {z:g})" for x, y, z in frame.T)
+    raise InputError(f"Model: joint {j}, a {kind.name} of a planar scene, has axes {axes}, expected {expected}")
+
+
+@kernel
+def joint_rows(model, state, h, rows):
+    """Fill `rows` for a step of size h from `state`; returns how many there are."""
+    placement, turned = unplaced(), np.zeros(3)
+    i = np.int64(0)  # a bare 0 is a type of its own to Numba, for which half of this file would be compiled once more
+    for j in range(model.joint.size):
+        kind, a, b, first = model.joint[j], model.joint_a[j], model.joint_b[j], i
+        s, c = model.joint_compliance[j], model.joint_damping[j]
+        moves = model.kind[a] == Kind.FREE or model.kind[b] == Kind.FREE
+        turns = can_turn(model.inverse_inertia[a]) or can_turn(model.inverse_inertia[b])
+        place(model, state, j, placement)
+        if moves:
+            for k in range(2 if kind == Joint.SLIDER else 3):
+                axis = placement.axes_b[k]
+                if not model.planar or abs(axis[1]) < 0.5:
+                    translation(placement, axis, 1.0, rows, i)
+                    hold(h, dot(axis, placement.apart), s, c, rows, i)
+                    i += 1
+        if turns and kind != Joint.BALL:
+            rotation_between(placement, 2 if kind == Joint.HINGE else 0, turned)
+            for k in range(2 if kind == Joint.HINGE else 3):
+                axis = placement.axes_b[k]
+                if not model.planar or abs(axis[1]) > 0.5:
+                    rotation(axis, 1.0, rows, i)
+                    hold(h, dot(axis, turned), s, c, rows, i)
+                    i += 1
+        if (turns and kind == Joint.HINGE) or (moves and kind == Joint.SLIDER):
+            i = coordinate_rows(model, j, h, placement, rows, i)
+        for k in range(first, i):
+            rows.joint[k], rows.body_a[k], rows.body_b[k] = j, a, b
+    return i
+
+
+@kernel
+def joint_coordinates(model, state):
+    """Angle of each hinge, travel of each slider, of a seen from b; NaN for a fixed or ball joint, which has none."""
+    placement = unplaced()
+    coordinates = np.empty(model.joint.size)
+    for j in range(model.joint.size):
+        place(model, state, j, placement)
+        coordinates[j] = coordinate(model.joint[j], model.joint_lower[j], model.joint_upper[j], placement)
+    return coordinates
+
+
+@kernel
+def coordinate_rows(model, j, h, placement, rows, i):
+    """The limits and the motor of the hinge or slider j, from row i on; returns the row after them."""
+    kind, lower, upper, strength = model.joint[j], model.joint_lower[j], model.joint_upper[j], model.joint_strength[j]
+    q = coordinate(kind, lower, upper, placement)
+    if lower > -math.inf:
+        coordinate_rate(kind, placement, 1.0, rows, i)
+        stop(h, q - lower, rows, i)
+        i += 1
+    if upper < math.inf:
+        coordinate_rate(kind, placement, -1.0, rows, i)
+        stop(h, upper - q, rows, i)
+        i += 1
+    if strength > 0.0:
+        coordinate_rate(kind, placement, 1.0, rows, i)
+        rows.bias[i] = -model.joint_target[j]
+        rows.lower[i], rows.upper[i] = -h * strength, h * strength
+        i += 1
+    return i
+
+
+@kernel
+def coordinate(kind, lower, upper, placement):
+    """The angle of a hinge, the travel of a slider."""
+    a, b = placement.axes_a, placement.axes_b
+    if kind == Joint.SLIDER:
+        return dot(b[2], placement.apart)
+    if kind != Joint.HINGE:
+        return math.nan
+    # the turn about z in the turn from b to a, also where the two z differ
+    angle = math.atan2(dot(a[0], b[1]) - dot(a[1], b[0]), dot(a[0], b[0]) + dot(a[1], b[1]))
+    if lower > -math.inf and upper < math.inf:
+        turns = (angle - 0.5 * (lower + upper)) / (2.0 * math.pi)
+        angle -= 2.0 * math.pi * math.floor(turns + 0.5)
+    return angle
+
+
+@kernel
+def coordinate_rate(kind, placement, sign, rows, i):
+    """Row i is the rate of the coordinate, times sign."""
+    if kind == Joint.HINGE:
+        rotation(placement.axes_b[2], sign, rows, i)
+    else:
+        translation(placement, placement.axes_b[2], sign, rows, i)
+
+
+@kernel
+def translation(placement, axis, sign, rows, i):
+    """Row i is the rate, times sign, at which the anchor of a moves along an axis of b as b sees it."""
+    arm_a, arm_b = placement.arm_a, placement.arm_b
+    for k in range(3):
+        x, y = (k + 1) % 3, (k + 2) % 3
+        rows.jacobian_a[i, k] = sign * axis[k]
+        rows.jacobian_b[i, k] = -sign * axis[k]
+        rows.jacobian_a[i, 3 + k] = sign * (arm_a[x] * axis[y] - arm_a[y] * axis[x])
+        rows.jacobian_b[i, 3 + k] = -sign * (arm_b[x] * axis[y] - arm_b[y] * axis[x])
+    leave_free(rows, i)
+
+
+@kernel
+def rotation(axis, sign, rows, i):
+    """Row i is the rate, times sign, at which a turns about an axis of b as b sees it."""
+    for k in range(3):
+        rows.jacobian_a[i, k] = rows.jacobian_b[i, k] = 0.0
+        rows.jacobian_a[i, 3 + k] = sign * axis[k]
+        rows.jacobian_b[i, 3 + k] = -sign * axis[k]
+    leave_free(rows, i)
+
+
+@kernel
+def leave_free(rows, i):
+    """Row i asks for no rate, and bounds no impulse: what it is for is said next."""
+    rows.bias[i] = rows.compliance[i] = 0.0
+    rows.lower[i], rows.upper[i] = -math.inf, math.inf
+
+
+@kernel
+def hold(h, error, s, c, rows, i):
+    """Row i takes the error back: RECOVERY of it, or as a spring of compliance s and a damper c do."""
+    if s == 0.0:
+        rows.bias[i] = RECOVERY * error / h
+    else:
+        rows.bias[i] = error / (h + c * s)
+        rows.compliance[i] = s / (h * (h + c * s))
+
+
+@kernel
+def stop(h, gap, rows, i):
+    """Row i lets the gap close but not more, and takes back RECOVERY of what is past the limit."""
+    rows.bias[i] = gap / h if gap > 0.0 else RECOVERY * gap / h
+    rows.lower[i] = 0.0
+
+
+@kernel
+def rotation_between(placement, first, turned):
+    """The rotation vector, world axes, that carries the axes of b to those of a: z alone (first = 2), or all (0)."""
+    a, b = placement.axes_a, placement.axes_b
+    x, y, z = 0.0, 0.0, 0.0  # the axis times the sine of the angle, twice that with all three axes
+    cosine = 0.0 if first == 2 else -1.0  # likewise
+    for k in range(first, 3):
+        cosine += dot(a[k], b[k])
+        x += b[k, 1] * a[k, 2] - b[k, 2] * a[k, 1]
+        y += b[k, 2] * a[k, 0] - b[k, 0] * a[k, 2]
+        z += b[k, 0] * a[k, 1] - b[k, 1] * a[k, 0]
+    sine = math.sqrt(x * x + y * y + z * z)
+    scale = math.atan2(sine, cosine) / sine if sine > 0.0 else 1.0
+    turned[0], turned[1], turned[2] = scale * x, scale * y, scale * z
+
+
+@kernel
+def place(model, state, j, placement):
+    """Write where joint j is into `placement`."""
+    a, b = model.joint_a[j], model.joint_b[j]
+    R, F_a, F_b = placement.orientation, model.joint_frame_a[j], model.joint_frame_b[j]
+    anchor_a, anchor_b = model.joint_anchor_a[j], model.joint_anchor_b[j]
+    arm_a, arm_b, apart = placement.arm_a, placement.arm_b, placement.apart
+    to_matrix(state.quaternion[a], R)
+    rotate(R, anchor_a[0], anchor_a[1], anchor_a[2], arm_a)
+    for k in range(3):
+        rotate(R, F_a[0, k], F_a[1, k], F_a[2, k], placement.axes_a[k])
+    to_matrix(state.quaternion[b], R)
+    rotate(R, anchor_b[0], anchor_b[1], anchor_b[2], apart)  # so far from the centre of b to its own anchor
+    for k in range(3):
+        rotate(R, F_b[0, k], F_b[1, k], F_b[2, k], placement.axes_b[k])
+        arm_b[k] = state.position[a, k] + arm_a[k] - state.position[b, k]
+        apart[k] = arm_b[k] - apart[k]
+
+
+@kernel
+def unplaced():
+    return Placement(np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3), np.empty((3, 3)))
+
+
+@kernel
+def rotate(R, x, y, z, image):
+    for k in range(3):
+        image[k] = R[k, 0] * x + R[k, 1] * y + R[k, 2] * z
+
+
+@kernel
+def dot(x, y):
+    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
+
+
+@kernel
+def can_turn(inverse_inertia):
+    """Is the body free, and no particle?"""
+    return inverse_inertia[0, 0] + inverse_inertia[1, 1] + inverse_inertia[2, 2] > 0.0

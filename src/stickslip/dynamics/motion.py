@@ -1,0 +1,239 @@
+"""How a body moves between contacts: gravity, applied forces, and the gyroscopic term.
+
+Angular momentum in body axes Π = I ω obeys Π' = Π × ω: it turns against the body. A step of the implicit midpoint rule
+with the exponential map, ω constant over the step and I ω the mean of Π at its two ends,
+
+    Π⁺ = exp(-h ω) Π,      I ω = ½ (Π + Π⁺)                                                                   (1)
+
+keeps the energy ½ Π·I⁻¹Π and the angular momentum in world axes exactly: Π⁺ - Π is at right angles to ω, and the body
+turns by exp(h ω). Both halves have a closed form, because the mean of a vector and its image under a rotation by the
+angle h|ω| is half way between them:
+
+    Π  = I ω + a ω × I ω,    Π⁺ = I ω - a ω × I ω,    a = tan(h|ω|/2) / |ω|                                   (2)
+
+The first, solved for ω by Newton's method, starts the step (`free_motion`). Contacts and joints then turn that ω₀ into
+ω, with the inertia at the start, and their impulses I (ω - ω₀) are added to the angular momentum, which at the end of
+the step (`advance`) is in world axes
+
+    R⁺ Π⁺ = R (I ω + a₀ ω₀ × I ω₀)                                                                           (3)
+
+So bodies that only act on each other keep theirs exactly. Without impulses (3) is the second half of (2). To first
+order in h both halves add up to the usual torque -ω × I ω. Where I is a multiple of the identity they vanish, and in
+the plane too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.dynamics.rotations import to_matrix, turn
+from stickslip.jit import kernel
+from stickslip.scene.model import Floats, Integers, Kind, Model
+
+STATIC, FREE = int(Kind.STATIC), int(Kind.FREE)
+NEWTON_LIMIT = 20
+CLOSE = 1e-15  # relative Newton step after which ω is exact to rounding
+SMALL = 1e-4  # angle below which a of (2) is its series, exact to rounding
+
+
+class Bodies(NamedTuple):
+    """What motion needs of a Model, and room for what it computes. (The whole Model costs time at every call.)"""
+
+    gravity: Floats  # (3,)
+    planar: bool
+    kind: Integers  # (nb,)
+    inverse_mass: Floats  # (nb, 3)
+    inertia: Floats  # (nb, 3, 3)
+    inverse_inertia: Floats  # (nb, 3, 3)   body axes
+    radius: Floats  # (nb,)   of a ball about the centre of mass that holds the body; 0 for a plane
+    force: Floats  # (nb, 6)   force and torque in this step, world axes
+    R: Floats  # (nb, 3, 3)   body axes to world axes
+    inverse: Floats  # (nb, 3, 3)   inverse inertias, world axes
+    reach: Floats  # (nb,)   how far the surface may come in this step
+    v: Floats  # (nb, 6)   velocities at the end of this step
+    turned: Floats  # (nb, 3)   a₀ ω₀ × I ω₀ of (3), world axes
+
+
+def bodies_of(model: Model) -> Bodies:
+    count = model.kind.size
+    return Bodies(
+        model.gravity,
+        model.planar,
+        model.kind,
+        model.inverse_mass,
+        model.inertia,
+        model.inverse_inertia,
+        radii(model),
+        np.concatenate([model.force, model.torque], axis=1),
+        np.empty((count, 3, 3)),
+        np.empty((count, 3, 3)),
+        np.empty(count),
+        np.empty((count, 6)),
+        np.zeros((count, 3)),
+    )
+
+
+def radii(model: Model) -> Floats:
+    """Of balls about the centres of mass that hold the bodies; planes count for nothing, as they do not turn."""
+    far = np.linalg.norm(model.shape_position, axis=1) + model.shape_bound
+    radius = np.zeros(model.kind.size)
+    np.maximum.at(radius, model.shape_body, np.where(np.isfinite(far), far, 0.0))
+    return radius
+
+
+@kernel
+def free_motion(bodies, state, h):
+    """Fill R, inverse, reach, turned and v: the velocities at the end of the step without contacts and joints."""
+    g, R, inverse, v, turned = bodies.gravity, bodies.R, bodies.inverse, bodies.v, bodies.turned
+    fall = h * h * math.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+    for i in range(v.shape[0]):
+        for a in range(6):  # a slice would cost a call
+            v[i, a] = state.velocity[i, a]
+        to_matrix(state.quaternion[i], R[i])
+        bodies.reach[i] = h * surface_speed(state.velocity[i], bodies.radius[i])
+        if bodies.kind[i] != FREE:
+            for a in range(3):
+                for b in range(3):
+                    inverse[i, a, b] = 0.0
+            continue
+        bodies.reach[i] += fall
+        to_world(bodies.inverse_inertia[i], R[i], inverse[i])
+        pushed(g, bodies.inverse_mass[i], inverse[i], bodies.force[i], h, v[i])
+        turned[i, 0] = turned[i, 1] = turned[i, 2] = 0.0
+        if not bodies.planar and gyroscopic(bodies.inertia[i], v[i]):
+            to_mean(bodies.inertia[i], R[i], h, v[i], turned[i])
+
+
+@kernel
+def surface_speed(v, radius):
+    """The greatest speed on the surface of a ball that moves with v."""
+    spin = math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
+    return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + spin * radius
+
+
+@kernel
+def to_world(K, R, inverse):
+    """R K Rᵀ."""
+    for a in range(3):
+        x, y, z = R[a, 0], R[a, 1], R[a, 2]
+        k_x = x * K[0, 0] + y * K[1, 0] + z * K[2, 0]
+        k_y = x * K[0, 1] + y * K[1, 1] + z * K[2, 1]
+        k_z = x * K[0, 2] + y * K[1, 2] + z * K[2, 2]
+        for b in range(3):
+            inverse[a, b] = k_x * R[b, 0] + k_y * R[b, 1] + k_z * R[b, 2]
+
+
+@kernel
+def pushed(g, m, K, force, h, v):
+    """v after a time h under gravity and a force and torque, but for the gyroscopic term."""
+    for a in range(3):
+        if m[a] > 0.0:
+            v[a] += h * (g[a] + m[a] * force[a])
+        v[3 + a] += h * (K[a, 0] * force[3] + K[a, 1] * force[4] + K[a, 2] * force[5])
+
+
+@kernel
+def gyroscopic(I, v):  # noqa: E741
+    """Does a body turn, with an inertia that depends on the axis?"""
+    if v[3] == 0.0 and v[4] == 0.0 and v[5] == 0.0:
+        return False
+    alike = I[0, 0] == I[1, 1] and I[1, 1] == I[2, 2] and I[0, 1] == 0.0 and I[0, 2] == 0.0 and I[1, 2] == 0.0
+    return not alike
+
+
+@kernel
+def to_mean(I, R, h, v, turned):  # noqa: E741
+    """From ω = I⁻¹ Π at the start of a step to the mean ω of (2) and Π - I ω, all in world axes, by Newton's method."""
+    x, y, z = times_transposed(R, v[3], v[4], v[5])  # body axes
+    p_x, p_y, p_z = times(I, x, y, z)
+    for _ in range(NEWTON_LIMIT):
+        l_x, l_y, l_z = times(I, x, y, z)
+        a = half_tangent(h, x, y, z)
+        d_x, d_y, d_z = newton_step(
+            I, x, y, z, l_x, l_y, l_z, a,
+            l_x + a * (y * l_z - z * l_y) - p_x,
+            l_y + a * (z * l_x - x * l_z) - p_y,
+            l_z + a * (x * l_y - y * l_x) - p_z,
+        )  # fmt: skip
+        x, y, z = x - d_x, y - d_y, z - d_z
+        if abs(d_x) + abs(d_y) + abs(d_z) <= CLOSE * (abs(x) + abs(y) + abs(z)):
+            break
+    l_x, l_y, l_z = times(I, x, y, z)
+    turned[0], turned[1], turned[2] = times(R, p_x - l_x, p_y - l_y, p_z - l_z)
+    v[3], v[4], v[5] = times(R, x, y, z)
+
+
+@kernel
+def newton_step(I, x, y, z, l_x, l_y, l_z, a, f_x, f_y, f_z):  # noqa: E741
+    """The solution of (I + a [ω]× I - a [I ω]×) d = f, the derivative of (2) but for that of a."""
+    a_1, a_2 = I[0, 0] + a * (y * I[2, 0] - z * I[1, 0]), I[0, 1] + a * (y * I[2, 1] - z * I[1, 1] + l_z)
+    a_3, b_1 = I[0, 2] + a * (y * I[2, 2] - z * I[1, 2] - l_y), I[1, 0] + a * (z * I[0, 0] - x * I[2, 0] - l_z)
+    b_2, b_3 = I[1, 1] + a * (z * I[0, 1] - x * I[2, 1]), I[1, 2] + a * (z * I[0, 2] - x * I[2, 2] + l_x)
+    c_1, c_2 = I[2, 0] + a * (x * I[1, 0] - y * I[0, 0] + l_y), I[2, 1] + a * (x * I[1, 1] - y * I[0, 1] - l_x)
+    c_3 = I[2, 2] + a * (x * I[1, 2] - y * I[0, 2])
+    k_1, k_2, k_3 = b_2 * c_3 - b_3 * c_2, b_3 * c_1 - b_1 * c_3, b_1 * c_2 - b_2 * c_1
+    det = a_1 * k_1 + a_2 * k_2 + a_3 * k_3
+    return (
+        (f_x * k_1 + f_y * (a_3 * c_2 - a_2 * c_3) + f_z * (a_2 * b_3 - a_3 * b_2)) / det,
+        (f_x * k_2 + f_y * (a_1 * c_3 - a_3 * c_1) + f_z * (a_3 * b_1 - a_1 * b_3)) / det,
+        (f_x * k_3 + f_y * (a_2 * c_1 - a_1 * c_2) + f_z * (a_1 * b_2 - a_2 * b_1)) / det,
+    )
+
+
+@kernel
+def half_tangent(h, x, y, z):
+    """a of (2)."""
+    speed = math.sqrt(x * x + y * y + z * z)
+    return math.tan(0.5 * h * speed) / speed if h * speed > SMALL else 0.5 * h * (1.0 + (h * speed) ** 2 / 12.0)
+
+
+@kernel
+def times(A, x, y, z):
+    return (
+        A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
+        A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
+        A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
+    )
+
+
+@kernel
+def times_transposed(A, x, y, z):
+    return (
+        A[0, 0] * x + A[1, 0] * y + A[2, 0] * z,
+        A[0, 1] * x + A[1, 1] * y + A[2, 1] * z,
+        A[0, 2] * x + A[1, 2] * y + A[2, 2] * z,
+    )
+
+
+@kernel
+def advance(bodies, state, h, v):
+    """Move every body with its velocity v (nb, 6) for a time h, and leave in the state the velocity at the end."""
+    for i in range(v.shape[0]):
+        if bodies.kind[i] == STATIC:
+            continue
+        for a in range(3):
+            state.position[i, a] += h * v[i, a]
+        turn(state.quaternion[i], h, v[i, 3], v[i, 4], v[i, 5])
+        for a in range(6):
+            state.velocity[i, a] = v[i, a]
+        if bodies.kind[i] != FREE or bodies.planar:
+            continue
+        t = bodies.turned[i]
+        if t[0] != 0.0 or t[1] != 0.0 or t[2] != 0.0 or gyroscopic(bodies.inertia[i], v[i]):
+            to_end(bodies, i, state.quaternion[i], state.velocity[i])
+
+
+@kernel
+def to_end(bodies, i, q, v):
+    """From ω to I⁻¹ Π⁺ of (3) with the orientation q at the end of the step; world axes. R becomes that of q."""
+    R, turned = bodies.R[i], bodies.turned[i]
+    x, y, z = times_transposed(R, v[3], v[4], v[5])
+    x, y, z = times(bodies.inertia[i], x, y, z)
+    x, y, z = times(R, x, y, z)
+    to_matrix(q, R)
+    x, y, z = times_transposed(R, x + turned[0], y + turned[1], z + turned[2])
+    x, y, z = times(bodies.inverse_inertia[i], x, y, z)
+    v[3], v[4], v[5] = times(R, x, y, z)
