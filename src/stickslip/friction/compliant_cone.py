@@ -1,0 +1,59 @@
+"""Contacts as springs and dampers, in an affine variational inequality over friction cones.
+
+    p in K:   (W p + q + D p)ᵀ (y - p) >= 0  for all y in K,      D = diag(ε_n, ε_t, ε_t)                      (1)
+
+ε_n = 1/(h² k + h b) and d = ε_n h k ψ of a spring and a damper met implicitly, ε_t = 1/(h² k_t + h b_t): friction is a
+damper of coefficient γ = h k_t + b_t, for its spring starts anew in each step [1]. A contact without values of its own
+is rigid, D = 0. With s D instead of D and s -> 0 the impulses tend to those of the rigid problem that minimise pᵀ D p:
+simulation/stiff_limit.py.
+
+The law is the associated one of problems/cone.py: where a contact slides it also lifts, u_n = μ |u_t|. A body that
+slides fast therefore flies; friction/compliant_cylinder.py does not have this. A contact that sticks creeps with
+ε_t p_t.
+
+[1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011,
+    (16) to (22).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stickslip.friction.active import ActiveRows, active_contacts, active_rows
+from stickslip.friction.cones import cone_impulses, cone_start, pose_cones
+from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.directions import SLIP_SPEED
+from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
+from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.matrix import Vector
+
+
+@dataclass(frozen=True)
+class CompliantCone:
+    """Springs and dampers over cones, with the associated law."""
+
+    stabilisation: Relaxation = RELAXATION
+    impact: Impact = NEWTON
+    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
+
+    solver: ClassVar[str] = "auto"
+
+    def __post_init__(self) -> None:
+        check_relaxation("CompliantCone", self.stabilisation)
+        check_impact("CompliantCone", self.impact)
+        check_speed("CompliantCone", "slip_speed", self.slip_speed)
+
+    def pose(self, problem: ContactProblem) -> ConeProblem:
+        rows = self.rows(problem)
+        return pose_cones(rows, "associated", rows.compliance_tangent)
+
+    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
+        return cone_impulses(problem, active_contacts(problem, self.stabilisation, self.impact), x)
+
+    def start(self, problem: ContactProblem) -> Vector:
+        return cone_start(self.rows(problem))
+
+    def rows(self, problem: ContactProblem) -> ActiveRows:
+        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)

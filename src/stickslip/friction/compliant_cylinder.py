@@ -1,0 +1,55 @@
+"""Contacts as springs and dampers over friction cylinders, with a fixed point on the normal impulse.
+
+    p in C(g):   (W p + q + D p)ᵀ (y - p) >= 0  for all y in C(g),      C(g) = {p_n >= 0, |p_t| <= g}           (1)
+
+with D as in friction/compliant_cone.py, and g = μ p_n. With g given, (1) is monotone; its fixed point g = μ p_n is
+Coulomb's law with compliant contacts, and nothing lifts. So it is posed as a cone problem under Coulomb's law. The
+method of [1] is Tresca's: solve (1), update g, repeat (solvers/fixed_point.py); it may cycle for large μ, so it is not
+the default.
+
+[1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011,
+    (17).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stickslip.friction.active import ActiveRows, active_contacts, active_rows
+from stickslip.friction.cones import cone_impulses, cone_start, pose_cones
+from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.directions import SLIP_SPEED
+from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
+from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.matrix import Vector
+
+
+@dataclass(frozen=True)
+class CompliantCylinder:
+    """Springs and dampers over cylinders whose radius follows the normal impulse."""
+
+    stabilisation: Relaxation = RELAXATION
+    impact: Impact = NEWTON
+    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
+
+    solver: ClassVar[str] = "auto"
+
+    def __post_init__(self) -> None:
+        check_relaxation("CompliantCylinder", self.stabilisation)
+        check_impact("CompliantCylinder", self.impact)
+        check_speed("CompliantCylinder", "slip_speed", self.slip_speed)
+
+    def pose(self, problem: ContactProblem) -> ConeProblem:
+        rows = self.rows(problem)
+        return pose_cones(rows, "coulomb", rows.compliance_tangent)
+
+    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
+        return cone_impulses(problem, active_contacts(problem, self.stabilisation, self.impact), x)
+
+    def start(self, problem: ContactProblem) -> Vector:
+        return cone_start(self.rows(problem))
+
+    def rows(self, problem: ContactProblem) -> ActiveRows:
+        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)

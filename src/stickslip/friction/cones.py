@@ -1,0 +1,105 @@
+"""Contacts and bounded joint rows as one ConeProblem: what the formulations with true cones share.
+
+A ConeProblem knows contacts only, so a bounded joint row lower <= λ <= upper becomes one, with rows of its own that are
+coupled to nothing ("dummies", u = e r + c with e > 0):
+
+    one bound     λ = lower + r_n (or upper - r_n) with μ = 0; its tangents are dummies and stay zero
+    two bounds    λ = ½ (lower + upper) + r_t with μ = 1; its normal is a dummy with u_n = e (r_n - a), whose impulse
+                  comes out as a = ½ (upper - lower), so that |r_t| <= a
+
+Under Coulomb's law both are exact. Under the associated law a row with two bounds that moves also has u_n = |u_t|,
+hence r_n = a + |u_t| / e: its bound is exceeded by |u_t| / e, and e is chosen so large that this is about a thousandth
+of the bound. Limits (one bound) are exact under both laws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.friction.active import ActiveRows, spread
+from stickslip.friction.assembly import matrix_like
+from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.elimination import with_diagonal
+from stickslip.problems.cone import ConeProblem, Law
+from stickslip.problems.matrix import Indices, Matrix, Vector
+
+EXCESS = 1e-3  # share of a joint row's bound by which the associated law may exceed it
+
+
+@dataclass(frozen=True, eq=False)
+class JointContacts:
+    """How the m bounded joint rows sit in the cone problem, m contacts after the k true ones."""
+
+    row: Indices  # (m,)   the row of the cone problem that is the joint row
+    sign: Vector  # (m,)   λ = base + sign r
+    base: Vector  # (m,)
+    motor: np.ndarray  # (m,)   has two bounds
+    reach: Vector  # (m,)   a, where there are two bounds; 0 elsewhere
+
+    @classmethod
+    def of(cls, contacts: int, d: int, lower: Vector, upper: Vector) -> JointContacts:
+        below, above = np.isfinite(lower), np.isfinite(upper)
+        motor = below & above
+        low, high = np.where(below, lower, 0.0), np.where(above, upper, 0.0)
+        return cls(
+            row=d * (contacts + np.arange(lower.size)) + motor,
+            sign=np.where(above & ~below, -1.0, 1.0),
+            base=np.where(motor, 0.5 * (low + high), low + high),
+            motor=motor,
+            reach=np.where(motor, 0.5 * (high - low), 0.0),
+        )
+
+
+def pose_cones(rows: ActiveRows, law: Law, compliance_tangent: Vector) -> ConeProblem:
+    """The cone problem of contacts and bounded joint rows; ε_t is added to the tangents of contacts."""
+    d, k, m = rows.dimension, rows.count, rows.joint.size
+    diagonal = np.zeros(rows.q.size)
+    diagonal[rows.tangent] = compliance_tangent[:, None]
+    W = with_diagonal(rows.W, diagonal)
+    if m == 0:
+        return ConeProblem(W, rows.q, rows.mu, law=law)
+    joints = JointContacts.of(k, d, rows.lower, rows.upper)
+    own = W.diagonal()[rows.joint]
+    q = rows.q + W[:, rows.joint] @ joints.base
+    dummy = np.where(own > 0, own, 1.0)
+    if law == "associated":
+        speed = np.abs(q[rows.joint]) + own * joints.reach
+        slow = joints.reach > 0
+        dummy[slow] = np.maximum(dummy[slow], speed[slow] / (EXCESS * joints.reach[slow]))
+    P = placed(W, rows, joints)
+    size = d * (k + m)
+    entries = np.zeros(size)
+    pseudo = d * k + d * np.arange(m)[:, None] + np.arange(d)
+    entries[pseudo] = dummy[:, None]
+    entries[joints.row] = 0.0
+    offset = P @ q
+    offset[pseudo[joints.motor, 0]] = -(dummy * joints.reach)[joints.motor]
+    mu = np.concatenate([rows.mu, np.where(joints.motor, 1.0, 0.0)])
+    return ConeProblem(with_diagonal(P @ W @ P.T, entries), offset, mu, law=law)
+
+
+def placed(W: Matrix, rows: ActiveRows, joints: JointContacts) -> Matrix:
+    """P: rows of contacts and joints to rows of the cone problem."""
+    contact = np.arange(rows.dimension * rows.count)
+    size = rows.dimension * (rows.count + rows.joint.size)
+    return matrix_like(W, (size, rows.q.size), [(contact, contact, 1.0), (joints.row, rows.joint, joints.sign)])
+
+
+def cone_impulses(problem: ContactProblem, contacts: Indices, r: Vector) -> Impulses:
+    d, k = problem.dimension, contacts.size
+    bounded = problem.response.bounded
+    joints = JointContacts.of(k, d, problem.lower[bounded], problem.upper[bounded])
+    p = r[: d * k].reshape(k, d)
+    return spread(problem, contacts, p, joints.base + joints.sign * r[joints.row])
+
+
+def cone_start(rows: ActiveRows) -> Vector:
+    """The impulses of the step before; of joint rows those of their middle."""
+    d, k = rows.dimension, rows.count
+    joints = JointContacts.of(k, d, rows.lower, rows.upper)
+    r = np.zeros(d * (k + rows.joint.size))
+    r[: d * k] = rows.previous.ravel()
+    r[d * k :: d] = joints.reach
+    return r

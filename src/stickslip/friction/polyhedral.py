@@ -1,0 +1,76 @@
+"""The LCP of friction with a polyhedral cone, shared by Stewart–Trinkle and Anitescu–Potra.
+
+A contact has n_d directions D in its tangent plane (friction/directions.py); its friction is D p_f with p_f >= 0 and
+Σ p_f <= μ p_n, and s >= 0 is the speed of slip. With G_n, G_f the columns of H for normals and directions [1],
+
+    [ G_nᵀ M⁻¹ G_n   G_nᵀ M⁻¹ G_f    0 ] [p_n]   [ G_nᵀ v* + w_n + d ]
+    [ G_fᵀ M⁻¹ G_n   G_fᵀ M⁻¹ G_f    E ] [p_f] + [ G_fᵀ v* + w_f     ]  >= 0  ⊥  (p_n, p_f, s) >= 0             (1)
+    [ U              -Eᵀ             0 ] [ s ]   [ 0                 ]
+
+v* = M⁻¹ f, U = diag(μ), E one column of ones a contact, d the gap term (friction/stabilisation.py). Bounded joint rows
+follow as rows of a mixed problem.
+
+The matrix is copositive, and Lemke's method finds a solution [2]. It is singular, and other pivoting methods may not.
+
+[1] Trinkle, Add Coulomb friction, lecture notes, 2018.
+[2] Anitescu, Potra, Formulating dynamic multi-rigid-body contact problems with friction as solvable linear
+    complementarity problems, Nonlinear Dynamics 14 (1997) 231-247.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.errors import InputError
+from stickslip.friction.active import ActiveRows, spread
+from stickslip.friction.assembly import matrix_like, pose_lcp, pose_mixed
+from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.directions import polyhedral_directions
+from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import Indices, Vector
+from stickslip.problems.mixed import MixedLCP
+
+
+def pose_polyhedral(rows: ActiveRows, directions: int) -> LCP | MixedLCP:
+    """(1) with unknowns (p_n, p_f, s), contact after contact in each, then λ of the bounded joint rows."""
+    k, m = rows.count, rows.joint.size
+    D = polyhedral_directions(directions, rows.dimension)
+    n_d = D.shape[1]
+    contact = np.arange(k)
+    force = k + n_d * contact[:, None] + np.arange(n_d)  # columns of p_f, (k, n_d)
+    slip = k + n_d * k + contact
+    joint = slip.size + k + n_d * k + np.arange(m)
+    size = k * (n_d + 2) + m
+    P = matrix_like(
+        rows.W,
+        (rows.q.size, size),
+        [
+            (rows.normal, contact, 1.0),
+            (rows.tangent[:, :, None], force[:, None, :], D),
+            (rows.joint, joint, 1.0),
+        ],
+    )
+    K = matrix_like(
+        rows.W,
+        (size, size),
+        [(force, slip[:, None], 1.0), (slip[:, None], force, -1.0), (slip, contact, rows.mu)],
+    )
+    if m == 0:
+        return pose_lcp(rows.W, rows.q, P, K)
+    lower, upper = np.zeros(size), np.full(size, np.inf)
+    lower[joint], upper[joint] = rows.lower, rows.upper
+    return pose_mixed(rows.W, rows.q, P, K, np.zeros(size), lower, upper)
+
+
+def polyhedral_impulses(problem: ContactProblem, contacts: Indices, directions: int, z: Vector) -> Impulses:
+    k, D = contacts.size, polyhedral_directions(directions, problem.dimension)
+    n_d = D.shape[1]
+    p = np.empty((k, problem.dimension))
+    p[:, 0] = z[:k]
+    p[:, 1:] = z[k : k + n_d * k].reshape(k, n_d) @ D.T
+    return spread(problem, contacts, p, z[k * (n_d + 2) :])
+
+
+def check_directions(owner: str, directions: int, least: int) -> None:
+    if not (isinstance(directions, int) and directions >= least):
+        raise InputError(f"{owner}: directions is {directions!r}, expected a whole number of at least {least}")

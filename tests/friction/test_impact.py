@@ -1,0 +1,99 @@
+"""Restitution by Newton's and by Poisson's rule."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from by_hand import FORMULATIONS, KEEPS_CONTACT, G, impulses_of, name, particle, velocity_of
+
+from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.impact import Newton, Poisson, poisson
+
+pytestmark = pytest.mark.core
+H = 0.01
+every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS, ids=name)
+
+
+@every_formulation
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_newton_returns_a_share_of_the_speed(formulation, e):
+    v = velocity_of(formulation, particle([-2.0, 0.0, 0.0], restitution=[e]))
+    np.testing.assert_allclose(v, [2.0 * e, 0.0, 0.0], atol=1e-9)
+
+
+@every_formulation
+def test_slow_contacts_do_not_bounce(formulation):
+    v = velocity_of(formulation, particle([-0.9e-3, 0.0, 0.0], restitution=[1.0]))
+    np.testing.assert_allclose(v, 0.0, atol=1e-9)
+
+
+@every_formulation
+def test_what_will_bounce_keeps_its_speed_until_it_touches(formulation):
+    """A gap term would slow it down: the contact is left out, and the particle falls freely."""
+    v = velocity_of(formulation, particle([-2.0, 0.5, 0.0], restitution=[0.5], gap=[0.005]))
+    np.testing.assert_allclose(v, [-2.0 - H * G, 0.5, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("formulation", [f for f in KEEPS_CONTACT if name(f) not in ("Box", "Hybrid")], ids=name)
+def test_friction_of_an_oblique_impact_follows_the_whole_impulse(formulation):
+    """Newton: p_n = m (1 + e) |u_n⁻| + h m g, and as long as it slides p_t = μ p_n."""
+    v = velocity_of(formulation, particle([-2.0, 5.0, 0.0], restitution=[0.5], mu=0.2))
+    np.testing.assert_allclose(v, [1.0, 5.0 - 0.2 * (3.0 + H * G), 0.0], atol=1e-8)
+
+
+def solve_step(formulation):
+    return lambda problem: impulses_of(formulation, problem)
+
+
+@every_formulation
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_poisson_returns_a_share_of_the_impulse(formulation, e):
+    """Compression m (|u_n⁻| + h g), expansion e times that."""
+    under_poisson = replace(formulation, impact=Poisson())
+    start = particle([-2.0, 0.0, 0.0], restitution=[e], m=3.0)
+    impulses = poisson(start, solve_step(under_poisson))
+    assert impulses.p[0] == pytest.approx((1 + e) * 3.0 * (2.0 + H * G), abs=1e-8)
+    np.testing.assert_allclose(start.velocity_after(impulses), [e * (2.0 + H * G), 0.0, 0.0], atol=1e-8)
+
+
+def test_poisson_solves_once_where_nothing_bounces():
+    calls = []
+
+    def count(problem):
+        calls.append(problem)
+        return impulses_of(Coulomb(impact=Poisson()), problem)
+
+    poisson(particle([-2.0, 0.0, 0.0]), count)
+    assert len(calls) == 1
+
+
+def test_poisson_keeps_joints():
+    """Two point masses with a rod across: one hits the floor, both bounce as one body of 4 kg."""
+    masses, v = np.array([1.0, 3.0]), np.array([-2.0, -2.0])
+    problem = ContactProblem(
+        H, np.diag(masses), masses * v, v, np.array([[1.0, 0.0], [0.0, 0.0]]), [0.0], restitution=[0.5],
+        G=np.array([[1.0], [-1.0]]),
+    )  # fmt: skip
+    impulses = poisson(problem, solve_step(Coulomb(impact=Poisson())))
+    np.testing.assert_allclose(problem.velocity_after(impulses), [1.0, 1.0], atol=1e-9)
+    assert impulses.p[0] == pytest.approx(4.0 * 3.0, abs=1e-8)
+    assert impulses.joints[0] == pytest.approx(-3.0 * 3.0, abs=1e-8)
+
+
+def test_three_balls_in_a_row_under_both_rules():
+    """The first of three equal balls comes with speed 1, e = 1, the others rest and touch: under either rule only the
+    contact that closes bounces, and the other passes its impulse on. Momentum and energy are kept."""
+    contacts = np.array([[-1.0, 0.0], [1.0, -1.0], [0.0, 1.0]])  # ball i + 1 relative to ball i
+    H_n = np.zeros((3, 4))
+    H_n[:, ::2] = contacts
+    v = np.array([1.0, 0.0, 0.0])
+    row = ContactProblem(H, np.eye(3), v, v, H_n, [0.0, 0.0], restitution=[1.0, 1.0])
+    newton = row.velocity_after(impulses_of(Coulomb(impact=Newton()), row))
+    np.testing.assert_allclose(newton, [-1 / 3, 2 / 3, 2 / 3], atol=1e-9)
+    assert newton @ newton == pytest.approx(1.0, abs=1e-9)
+    poisson_end = row.velocity_after(poisson(row, solve_step(Coulomb(impact=Poisson()))))
+    assert poisson_end.sum() == pytest.approx(1.0, abs=1e-9)
+    # compression: all at 1/3 with impulses 2/3 and 1/3; only the contact that closed returns its own, 2/3; the other
+    # may then only push, which takes 1/3
+    np.testing.assert_allclose(poisson_end, [-1 / 3, 2 / 3, 2 / 3], atol=1e-9)
