@@ -13,13 +13,19 @@ PACKAGE = Path(stickslip.__file__).parent
 
 # each folder and the folders its modules may import; errors and jit are open to all
 MAY_IMPORT = {
+    "scene": {"scene"},
+    "collision": {"scene", "collision"},
     "problems": {"problems"},
+    "dynamics": {"scene", "collision", "problems", "dynamics"},
+    "friction": {"problems", "friction"},
     "solvers": {"problems", "solvers"},
-    "view": {"problems", "view"},
+    "simulation": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "simulation", "view"},
+    "view": {"problems", "scene", "simulation", "view"},
+    "papers": {"scene", "problems", "friction", "simulation", "view", "papers"},
 }
 OPEN_TO_ALL = {"errors", "jit"}
 LIGHT = {"click", "stickslip", "stickslip.errors"} | sys.stdlib_module_names  # for the modules that every start loads
-HEAVY = {"numpy", "scipy", "numba", "h5py", "matplotlib", "rich", "qdldl", "clarabel"}
+HEAVY = {"numpy", "scipy", "numba", "h5py", "matplotlib", "rich", "qdldl", "clarabel", "pydantic", "yaml"}
 
 
 def imported(tree: ast.AST) -> set[str]:

@@ -16,6 +16,21 @@ if TYPE_CHECKING:
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
     from stickslip.errors import SolveFailed as SolveFailed
+    from stickslip.errors import StepFailed as StepFailed
+    from stickslip.friction.anitescu_potra import AnitescuPotra as AnitescuPotra
+    from stickslip.friction.box import Box as Box
+    from stickslip.friction.compliant_cone import CompliantCone as CompliantCone
+    from stickslip.friction.compliant_cylinder import CompliantCylinder as CompliantCylinder
+    from stickslip.friction.contact_problem import ContactProblem as ContactProblem
+    from stickslip.friction.contact_problem import Impulses as Impulses
+    from stickslip.friction.coulomb import Coulomb as Coulomb
+    from stickslip.friction.hybrid import Hybrid as Hybrid
+    from stickslip.friction.impact import Newton as Newton
+    from stickslip.friction.impact import Poisson as Poisson
+    from stickslip.friction.phantom import Phantom as Phantom
+    from stickslip.friction.stabilisation import Gap as Gap
+    from stickslip.friction.stabilisation import Relaxation as Relaxation
+    from stickslip.friction.stewart_trinkle import StewartTrinkle as StewartTrinkle
     from stickslip.problems.cone import BodyForm as BodyForm
     from stickslip.problems.cone import ConeProblem as ConeProblem
     from stickslip.problems.contact_states import State as State
@@ -29,6 +44,16 @@ if TYPE_CHECKING:
     from stickslip.problems.random_cones import random_cone as random_cone
     from stickslip.problems.residual import residual as residual
     from stickslip.problems.residual import unit_free_residual as unit_free_residual
+    from stickslip.scene.compile import compile_scene as compile_scene
+    from stickslip.scene.descriptions import Body as Body
+    from stickslip.scene.files import load_run as load_run
+    from stickslip.scene.files import load_scene as load_scene
+    from stickslip.scene.files import save_scene as save_scene
+    from stickslip.scene.materials import Material as Material
+    from stickslip.scene.scene import Scene as Scene
+    from stickslip.simulation.simulate import simulate as simulate
+    from stickslip.simulation.stiff_limit import stiff_limit as stiff_limit
+    from stickslip.simulation.trajectory import Trajectory as Trajectory
     from stickslip.solvers.admm import ADMM as ADMM
     from stickslip.solvers.apgd import APGD as APGD
     from stickslip.solvers.cone_interior_point import ConeInteriorPoint as ConeInteriorPoint
@@ -62,6 +87,21 @@ _HOME = {
     "FileError": "errors",
     "InputError": "errors",
     "SolveFailed": "errors",
+    "StepFailed": "errors",
+    "AnitescuPotra": "friction.anitescu_potra",
+    "Box": "friction.box",
+    "CompliantCone": "friction.compliant_cone",
+    "CompliantCylinder": "friction.compliant_cylinder",
+    "ContactProblem": "friction.contact_problem",
+    "Impulses": "friction.contact_problem",
+    "Coulomb": "friction.coulomb",
+    "Hybrid": "friction.hybrid",
+    "Newton": "friction.impact",
+    "Poisson": "friction.impact",
+    "Phantom": "friction.phantom",
+    "Gap": "friction.stabilisation",
+    "Relaxation": "friction.stabilisation",
+    "StewartTrinkle": "friction.stewart_trinkle",
     "BodyForm": "problems.cone",
     "ConeProblem": "problems.cone",
     "State": "problems.contact_states",
@@ -75,6 +115,16 @@ _HOME = {
     "random_cone": "problems.random_cones",
     "residual": "problems.residual",
     "unit_free_residual": "problems.residual",
+    "compile_scene": "scene.compile",
+    "Body": "scene.descriptions",
+    "load_run": "scene.files",
+    "load_scene": "scene.files",
+    "save_scene": "scene.files",
+    "Material": "scene.materials",
+    "Scene": "scene.scene",
+    "simulate": "simulation.simulate",
+    "stiff_limit": "simulation.stiff_limit",
+    "Trajectory": "simulation.trajectory",
     "ADMM": "solvers.admm",
     "APGD": "solvers.apgd",
     "ConeInteriorPoint": "solvers.cone_interior_point",

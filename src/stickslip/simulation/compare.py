@@ -1,0 +1,145 @@
+"""One scene under several formulations of friction and steps, measured against a fine run of Coulomb's law.
+
+    comparison = compare(scene, 0.7, {"phantom": Phantom(), "box": Box()}, dts=[1e-2, 1e-3])
+    comparison.outcomes[0].error, comparison.outcomes[0].cost
+
+The reference is Coulomb's law at a tenth of the finest step. Where contacts have a stiffness it is relaxed by it, which
+makes its motion unique: redundant rigid contacts may share a load in many ways, and under friction move in many ways.
+
+A step that is not solved does not end a comparison: the run goes on from the best impulses found, and the outcome
+counts such steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.errors import InputError
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.formulation import Formulation
+from stickslip.friction.stabilisation import Relaxation
+from stickslip.scene.compile import compile_scene
+from stickslip.scene.descriptions import Body
+from stickslip.scene.model import Floats, Kind
+from stickslip.scene.scene import Scene
+from stickslip.simulation.simulate import count_steps, simulate
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.solvers.solution import Solver
+
+FINER = 10  # the reference has this many steps for one of the finest run
+REFERENCE_TOL = 1e-12  # of its steps: how stiff springs share a load is seen in the last digits
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A run, and how far it ends from the reference."""
+
+    name: str
+    run: Trajectory
+    position: Floats  # (3,)   of the body at the end   [m]
+    turn: float  # of the body about the vertical, since the start   [rad]
+    error: float  # distance from the end of the reference   [m]
+    turn_error: float  # turn less that of the reference   [rad]
+
+    @property
+    def dt(self) -> float:
+        return self.run.header.dt
+
+    @property
+    def cost(self) -> float:
+        """Time of a step, the median: the first ones may compile   [s]."""
+        return float(np.median(self.run.seconds))
+
+    @property
+    def residual(self) -> float:
+        """The worst of all steps."""
+        return float(self.run.residual.max())
+
+    @property
+    def failures(self) -> int:
+        return int(self.run.failures.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    body: str
+    reference: Outcome
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def failed(self) -> tuple[Outcome, ...]:
+        """Those with steps that were not solved, the reference included."""
+        return tuple(outcome for outcome in (self.reference, *self.outcomes) if outcome.failures)
+
+
+def compare(
+    scene: Scene,
+    duration: float,
+    formulations: Mapping[str, Formulation],
+    dts: Sequence[float],
+    body: Body | str | None = None,
+    reference_dt: float | None = None,
+    solver: str | Solver | None = None,
+    tol: float | None = None,
+    reference_solver: Solver | None = None,
+    announce: Callable[[str], None] = lambda text: None,
+) -> Comparison:
+    """Run all formulations with all steps; `announce` is told what runs next.
+
+    `body`: whose motion is compared, the first free one where none is given. `solver` and `tol` hold for all but the
+    reference, and where none is given each formulation has its own; `reference_solver` brings its own tol.
+    """
+    if not (formulations and dts):
+        raise InputError("compare: there is no formulation or no dt, expected one at least")
+    finest = min(dts) / FINER if reference_dt is None else reference_dt
+    for dt in (*dts, finest):
+        count_steps(duration, dt)
+    chosen = scene.description(first_free_body(scene) if body is None else body).name
+    name, law = reference_law(scene)
+    reference_tol = REFERENCE_TOL if reference_solver is None else None
+    announce(f"reference: {name}, dt {finest:g} s")
+    run = simulate(scene, duration, finest, law, reference_solver, reference_tol, keep_going=True)
+    reference = Outcome(name, run, run.position(chosen)[-1], float(turn(run, chosen)[-1]), 0.0, 0.0)
+
+    def outcomes() -> Iterator[Outcome]:
+        for dt in dts:
+            for name, friction in formulations.items():
+                announce(f"{name}, dt {dt:g} s")
+                run = simulate(scene, duration, dt, friction, solver, tol, keep_going=True)
+                position, turned = run.position(chosen)[-1], float(turn(run, chosen)[-1])
+                error = float(np.linalg.norm(position - reference.position))
+                yield Outcome(name, run, position, turned, error, turned - reference.turn)
+
+    return Comparison(chosen, reference, tuple(outcomes()))
+
+
+def first_free_body(scene: Scene) -> str:
+    for description in scene.descriptions:
+        if description.kind is Kind.FREE:
+            return description.name
+    raise InputError("compare: the scene has no free body, expected one whose motion can be compared")
+
+
+def reference_law(scene: Scene) -> tuple[str, Coulomb]:
+    """Coulomb's law and what to call it: relaxed where contacts of the scene have a stiffness."""
+    model, _, _ = compile_scene(scene)
+    if np.isfinite(model.stiffness).any():
+        return "Coulomb's law with springs", Coulomb(Relaxation())
+    return "Coulomb's law", Coulomb()
+
+
+def turn(run: Trajectory, body: str) -> Floats:
+    """(n + 1,) by which a body has turned about the vertical since the start, or about y in the plane   [rad].
+
+    Turns of more than half a circle in a step cannot be told from shorter ones.
+    """
+    w, x, y, z = run.quaternion(body).T
+    if run.header.planar:
+        angle = 2 * np.arctan2(y, w)
+        return np.unwrap(angle - angle[0], period=2 * math.pi)
+    angle = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+    return angle - angle[0]

@@ -1,0 +1,509 @@
+"""What a run leaves, written down while it runs: in memory, or in an HDF5 file that is readable if the run is killed.
+
+A record is a header and columns that grow. With n steps, nb bodies and m contacts over all steps:
+
+    n + 1 rows   time (), position (nb, 3), quaternion (nb, 4), velocity (nb, 6), contact_start ()
+    n rows       status (), iterations (), residual (), seconds ()
+    m rows       contacts/{shape_a, shape_b, feature, point, normal, gap, friction, impulse, velocity, state}
+
+Row 0 of the first kind is the state before the first step; step i leads from row i to row i + 1, and its contacts are
+the rows contact_start[i] to contact_start[i + 1]. Point, normal and gap are those at the start of the step, impulse and
+velocity (normal, tangent, other tangent; the last is 0 in planar scenes) those that its solve gave.
+
+In a file each column is a dataset of that name, the header is in the attributes and in the group /header. The datasets
+grow in blocks (HDF5's single writer, multiple readers mode, which keeps the file valid between any two writes), and the
+number /steps is raised after the block has been flushed: what it counts is complete. /finished becomes 1 at the end.
+Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.errors import FileError, InputError
+from stickslip.problems.files import readable
+from stickslip.scene.model import Floats, Integers, Model, State
+
+FORMAT, FORMAT_VERSION = "stickslip trajectory", 1
+INTERVAL = 1.0  # seconds between two writes
+BLOCK_BYTES = 2**25  # what waits in memory before it is written all the same
+SMALL = 64  # more blocks than this in one write are small ones
+POSES, STEPS, CONTACTS = "poses", "steps", "contacts"  # what a row of a column stands for
+
+Columns = dict[str, NDArray[Any]]
+
+
+class ContactColumns(NamedTuple):
+    """The m contacts of some steps, one after another."""
+
+    shape_a: Integers  # (m,)
+    shape_b: Integers  # (m,)
+    feature: Integers  # (m,)
+    point: Floats  # (m, 3)   world   [m]
+    normal: Floats  # (m, 3)   unit, from B to A, world
+    gap: Floats  # (m,)   [m]
+    friction: Floats  # (m,)   the coefficient that bounds the friction impulse   [-]
+    impulse: Floats  # (m, 3)   normal, tangent, other tangent; on A   [N s]
+    velocity: Floats  # (m, 3)   of A relative to B after the step, the same components   [m/s]
+    state: Integers  # (m,)   of problems.contact_states.State
+
+
+class Chunk(NamedTuple):
+    """k steps in a row; the state is that at the end of each."""
+
+    time: Floats  # (k,)   [s]
+    position: Floats  # (k, nb, 3)   of the centres of mass   [m]
+    quaternion: Floats  # (k, nb, 4)
+    velocity: Floats  # (k, nb, 6)   [m/s, rad/s]
+    status: Integers  # (k,)   of solvers.solution.Status
+    iterations: Integers  # (k,)
+    residual: Floats  # (k,)
+    seconds: Floats  # (k,)   that the step took
+    contact_start: Integers  # (k + 1,)   step i has the contacts contact_start[i] to contact_start[i + 1] of this chunk
+    contacts: ContactColumns
+
+
+class Column(NamedTuple):
+    rows: str  # POSES, STEPS or CONTACTS
+    dtype: type
+    shape: tuple[int, ...]  # of a row
+
+
+def layout(bodies: int) -> dict[str, Column]:
+    """Every column of a record by its name."""
+    return {
+        "time": Column(POSES, np.float64, ()),
+        "position": Column(POSES, np.float64, (bodies, 3)),
+        "quaternion": Column(POSES, np.float64, (bodies, 4)),
+        "velocity": Column(POSES, np.float64, (bodies, 6)),
+        "contact_start": Column(POSES, np.int64, ()),
+        "status": Column(STEPS, np.int8, ()),
+        "iterations": Column(STEPS, np.int32, ()),
+        "residual": Column(STEPS, np.float64, ()),
+        "seconds": Column(STEPS, np.float64, ()),
+        "contacts/shape_a": Column(CONTACTS, np.int32, ()),
+        "contacts/shape_b": Column(CONTACTS, np.int32, ()),
+        "contacts/feature": Column(CONTACTS, np.int64, ()),
+        "contacts/point": Column(CONTACTS, np.float64, (3,)),
+        "contacts/normal": Column(CONTACTS, np.float64, (3,)),
+        "contacts/gap": Column(CONTACTS, np.float64, ()),
+        "contacts/friction": Column(CONTACTS, np.float64, ()),
+        "contacts/impulse": Column(CONTACTS, np.float64, (3,)),
+        "contacts/velocity": Column(CONTACTS, np.float64, (3,)),
+        "contacts/state": Column(CONTACTS, np.int8, ()),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Header:
+    """What does not change during a run, and what reading needs of the Model (see there)."""
+
+    names: tuple[str, ...]  # of the bodies
+    dt: float  # [s]
+    formulation: str  # what posed the problems, with its settings
+    solver: str  # what solved them
+    tol: float  # that it was asked for
+    gravity: Floats
+    planar: bool
+    kind: Integers
+    mass: Floats
+    inertia: Floats
+    centre: Floats
+    shape: Integers
+    shape_body: Integers
+    shape_size: Floats
+    shape_position: Floats
+    shape_rotation: Floats
+    version: str = field(default_factory=lambda: version("stickslip"))  # of the stickslip that ran
+
+    @classmethod
+    def of(
+        cls, model: Model, names: tuple[str, ...], *, dt: float, formulation: str, solver: str, tol: float
+    ) -> Header:
+        if len(names) != model.mass.size:
+            raise InputError(
+                f"Header: names has {len(names)} entries, expected one for each of {model.mass.size} bodies"
+            )
+        arrays: dict[str, Any] = {name: np.array(getattr(model, name)) for name in ARRAYS}
+        return cls(tuple(names), dt, formulation, solver, tol, planar=bool(model.planar), **arrays)
+
+    @property
+    def bodies(self) -> int:
+        return len(self.names)
+
+
+ARRAYS = (
+    *("gravity", "kind", "mass", "inertia", "centre"),
+    *("shape", "shape_body", "shape_size", "shape_position", "shape_rotation"),
+)
+TEXTS, NUMBERS = ("formulation", "solver", "version"), ("dt", "tol", "planar")
+
+
+@dataclass(eq=False)
+class Record:
+    """A header and its columns: NumPy arrays, or datasets of an open file, which are read when they are asked for."""
+
+    header: Header
+    columns: dict[str, Any]
+    steps: int
+    finished: bool  # the run came to its end
+    file: Any = None  # h5py.File of the columns
+    path: str = ""
+
+    def read(self, name: str, start: int = 0, stop: int | None = None, body: int | None = None) -> NDArray[Any]:
+        """Rows start to stop of a column, and of one body where it is given, as an array of its own."""
+        if self.closed:
+            raise FileError(f"{self.path}: the file of this trajectory was closed, expected it open; load it again")
+        end = self.rows(name) if stop is None else stop
+        where = slice(start, end) if body is None else (slice(start, end), body)
+        try:
+            with readable(f"/{name}"):
+                return np.array(self.columns[name][where])
+        except InputError as error:
+            raise FileError(f"{self.path}: {error}") from None
+
+    def rows(self, name: str) -> int:
+        match layout(self.header.bodies)[name].rows:
+            case "poses":
+                return self.steps + 1
+            case "steps":
+                return self.steps
+            case _:
+                return int(self.read("contact_start", self.steps, self.steps + 1)[0])
+
+    def blocks(self, name: str) -> Iterator[tuple[int, int]]:
+        """Start and stop of runs of rows that are small enough to hold at once."""
+        column = layout(self.header.bodies)[name]
+        width = max(1, int(np.prod(column.shape)) * np.dtype(column.dtype).itemsize)
+        count, size = self.rows(name), max(1, BLOCK_BYTES // width)
+        return ((start, min(start + size, count)) for start in range(0, count, size))
+
+    @property
+    def closed(self) -> bool:
+        return self.path != "" and not self.file
+
+    def close(self) -> None:
+        if self.file:
+            self.file.close()
+
+
+class Store(Protocol):
+    """Where a record grows."""
+
+    def append(self, blocks: list[Columns]) -> None: ...
+
+    def finish(self, finished: bool) -> Record: ...
+
+
+class Recorder:
+    """Takes the steps of a run as they come, and keeps them in memory or, where a path is given, in that file.
+
+    A file is written once a second: a run that is killed loses no more than that. Used in a `with` statement, the file
+    is closed also where the run is broken off, and then says so.
+    """
+
+    def __init__(
+        self,
+        header: Header,
+        start: State,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        start_time: float = 0.0,
+        interval: float = INTERVAL,
+    ) -> None:
+        self.layout = layout(header.bodies)
+        first = {"time": start_time, "contact_start": 0, **start._asdict()}
+        rows = {name: self.canonical(name, np.asarray(value)[None], 1) for name, value in first.items()}
+        self.store: Store = MemoryStore(header) if path is None else FileStore(header, path)
+        self.store.append([rows])
+        self.interval = interval
+        self.contacts = 0  # so far
+        self.waiting: list[Columns] = []
+        self.waiting_bytes = 0
+        self.written = time.monotonic()
+        self.open = True  # for more steps
+        self.record: Record | None = None
+
+    def append(self, chunk: Chunk) -> None:
+        """Copies the chunk: its arrays may be filled anew."""
+        if not self.open:
+            raise InputError("Recorder: this record has ended, or a write has failed, expected no more steps")
+        steps, contacts = np.size(chunk.time), np.size(chunk.contacts.gap)
+        start = np.asarray(chunk.contact_start)
+        if start.shape != (steps + 1,) or start[0] != 0 or start[-1] != contacts or (np.diff(start) < 0).any():
+            raise InputError(
+                f"Chunk: contact_start is {start}, expected {steps + 1} numbers that rise from 0 to {contacts} contacts"
+            )
+        values = {f"contacts/{name}": value for name, value in chunk.contacts._asdict().items()}
+        values |= {name: value for name, value in chunk._asdict().items() if name != "contacts"}
+        values["contact_start"] = start[1:] + self.contacts
+        block = {
+            name: self.canonical(name, values[name], contacts if column.rows == CONTACTS else steps)
+            for name, column in self.layout.items()
+        }
+        self.contacts += contacts
+        self.waiting.append(block)
+        self.waiting_bytes += sum(value.nbytes for value in block.values())
+        if self.waiting_bytes > BLOCK_BYTES or time.monotonic() - self.written >= self.interval:
+            self.write()
+
+    def canonical(self, name: str, given: ArrayLike, count: int) -> NDArray[Any]:
+        column = self.layout[name]
+        value: NDArray[Any] = np.array(given, column.dtype)
+        if value.shape != (count, *column.shape):
+            raise InputError(f"Chunk: {name} has shape {value.shape}, expected {(count, *column.shape)}")
+        return value
+
+    def write(self) -> None:
+        """Hand what waits to the store. If that fails, the record ends with the steps before."""
+        blocks, self.waiting, self.waiting_bytes = self.waiting, [], 0
+        self.open = False
+        if blocks:
+            self.store.append(blocks)
+        self.open, self.written = True, time.monotonic()
+
+    def finish(self, finished: bool = True) -> Record:
+        """The record, for Trajectory(record); `finished` says whether the run came to its end."""
+        if self.record is None:
+            self.write()
+            self.open = False
+            self.record = self.store.finish(finished)
+        return self.record
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.finish(finished=kind is None)
+
+
+def joined(blocks: list[Columns]) -> Columns:
+    """One after another. The blocks are emptied on the way, so that no more than one column is there twice."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
+
+
+class MemoryStore:
+    def __init__(self, header: Header) -> None:
+        self.header = header
+        columns = layout(header.bodies).items()
+        self.blocks: list[Columns] = [{name: np.zeros((0, *column.shape), column.dtype) for name, column in columns}]
+
+    def append(self, blocks: list[Columns]) -> None:
+        """Small blocks are joined at once, large ones at the end."""
+        for block in [joined(blocks)] if len(blocks) > SMALL else blocks:
+            self.blocks.append({name: block.get(name, empty) for name, empty in self.blocks[0].items()})
+
+    def finish(self, finished: bool) -> Record:
+        columns = joined(self.blocks)
+        return Record(self.header, columns, columns["status"].size, finished)
+
+
+class FileStore:
+    def __init__(self, header: Header, path: str | os.PathLike[str], called: str | None = None) -> None:
+        """Begins the file, in the place of an older one; errors call it by its path unless by another name."""
+        import h5py
+
+        self.path = os.fspath(path)
+        self.name = called or self.path
+        if os.path.isdir(self.path):
+            raise FileError(f"{self.name}: this is a folder, expected the name of a file")
+        with writing(self.name):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(self.path)
+            self.file = h5py.File(self.path, "x", libver="latest", rdcc_nbytes=BLOCK_BYTES, rdcc_nslots=20011)
+            write_header(self.file, header)
+            for name, column in layout(header.bodies).items():
+                most = (None, *(max(1, length) for length in column.shape))
+                self.file.create_dataset(
+                    name, (0, *column.shape), column.dtype, maxshape=most, chunks=chunk_shape(column)
+                )
+            self.file["steps"], self.file["finished"] = np.int64(0), np.int8(0)
+            self.file.swmr_mode = True
+
+    def append(self, blocks: list[Columns]) -> None:
+        with writing(self.name):
+            for name, rows in joined(blocks).items():
+                self.extend(name, rows)
+            self.commit()
+
+    def extend(self, name: str, rows: NDArray[Any]) -> None:
+        dataset = self.file[name]
+        end = dataset.shape[0]
+        dataset.resize(end + len(rows), axis=0)
+        dataset[end:] = rows
+
+    def commit(self) -> None:
+        """From here on, the steps written so far count."""
+        self.file.flush()
+        self.file["steps"][()] = self.file["status"].shape[0]
+        self.file.flush()
+
+    def finish(self, finished: bool) -> Record:
+        self.close(finished)
+        return open_record(self.path)
+
+    def close(self, finished: bool) -> None:
+        with writing(self.name):
+            self.file["finished"][()] = finished
+            self.file.close()
+
+
+@contextlib.contextmanager
+def writing(name: str) -> Iterator[None]:
+    """What cannot be written is said in one sentence."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else " ".join(str(error).split())
+        raise FileError(f"{name}: cannot be written ({reason})") from None
+
+
+def chunk_shape(column: Column) -> tuple[int, ...]:
+    """The pieces in which HDF5 keeps a column: some steps of some bodies, so that one body is read without the rest."""
+    if column.rows == POSES and column.shape:
+        bodies, width = column.shape
+        return (256, max(1, min(bodies, 64 // width)), width)
+    return (1024, *column.shape)
+
+
+def write_header(file: Any, header: Header) -> None:
+    file.attrs["format"], file.attrs["format_version"] = FORMAT, FORMAT_VERSION
+    for name in (*TEXTS, *NUMBERS):
+        file.attrs[name] = getattr(header, name)
+    for name in ARRAYS:
+        file[f"header/{name}"] = getattr(header, name)
+    encoded = [name.encode() for name in header.names]
+    longest = max((len(name) for name in encoded), default=0)
+    file["header/names"] = np.array(encoded, f"S{max(longest, 1)}")
+
+
+def read_header(file: Any) -> Header:
+    with readable("/header"):
+        names = tuple(name.decode() for name in file["header/names"][()])
+        arrays = {name: file[f"header/{name}"][()] for name in ARRAYS}
+    with readable("the attributes"):
+        texts: dict[str, Any] = {name: str(file.attrs[name]) for name in TEXTS}
+        dt, tol, planar = (file.attrs[name].item() for name in NUMBERS)
+    return Header(names, dt, tol=tol, planar=planar, **texts, **arrays)
+
+
+def save_record(record: Record, path: str | os.PathLike[str]) -> None:
+    """Write a record to a file, which appears complete or not at all, and replaces an older one at once."""
+    name = os.fspath(path)
+    target = os.path.realpath(name)
+    if os.path.isdir(target):
+        raise FileError(f"{name}: this is a folder, expected the name of a file")
+    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
+    try:
+        store = FileStore(record.header, temporary, called=name)
+        for column in record.columns:
+            for start, stop in record.blocks(column):
+                rows = record.read(column, start, stop)
+                with writing(name):
+                    store.extend(column, rows)
+        with writing(name):
+            store.commit()
+            store.close(record.finished)
+            os.replace(temporary, target)
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(temporary)
+
+
+def open_record(path: str | os.PathLike[str]) -> Record:
+    """The record in a file, which stays open. What a killed run left is read as far as it got."""
+    import h5py
+
+    name = os.fspath(path)
+    file = None
+    try:
+        if os.path.isdir(name):
+            raise InputError("this is a folder, expected an HDF5 file")
+        with open(name, "rb"):
+            pass
+        if not h5py.is_hdf5(name):
+            raise InputError("this is not an HDF5 file")
+        file = open_file(name)
+        return read_record(file, name)
+    except InputError as error:
+        if file:
+            file.close()
+        raise FileError(f"{name}: {error}") from None
+    except FileNotFoundError:
+        raise FileError(f"{name}: there is no such file") from None
+    except PermissionError:
+        raise FileError(f"{name}: this file may not be read") from None
+    except OSError as error:
+        raise FileError(f"{name}: the file is truncated or damaged, or just being begun ({error})") from None
+
+
+def open_file(name: str) -> Any:
+    """The open h5py.File, also of a run that was killed or still writes."""
+    import h5py
+
+    try:
+        return h5py.File(name, "r")
+    except OSError:  # marked as being written, or damaged
+        return h5py.File(name, "r", swmr=True)
+
+
+def read_record(file: Any, name: str) -> Record:
+    with readable("the attributes"):
+        found, number = file.attrs.get("format"), file.attrs.get("format_version")
+    if found != FORMAT:
+        raise InputError("this file holds no trajectory, expected one that a run of stickslip has written")
+    if number != FORMAT_VERSION:
+        raise InputError(f"the format of this trajectory has version {number}, expected {FORMAT_VERSION}")
+    header = read_header(file)
+    with readable("/steps and /finished"):
+        steps, finished = int(file["steps"][()]), bool(file["finished"][()])
+    columns: dict[str, Any] = {}
+    for column, expected in layout(header.bodies).items():  # after /steps: a run that still writes only adds to them
+        with readable(f"/{column}"):
+            columns[column] = file[column]
+            rows, *shape = columns[column].shape
+            kind = columns[column].dtype
+        if kind != expected.dtype or tuple(shape) != expected.shape:
+            raise InputError(
+                f"/{column} has rows of shape {tuple(shape)} and type {kind}, "
+                f"expected {expected.shape} and {np.dtype(expected.dtype)}"
+            )
+        if rows < steps + (expected.rows == POSES) and expected.rows != CONTACTS:
+            raise InputError(f"/{column} has {rows} rows, expected those of {steps} steps")
+    record = Record(header, columns, steps, finished, file, name)
+    contacts = record.rows("contacts/gap")
+    for column, expected in layout(header.bodies).items():
+        if expected.rows == CONTACTS and columns[column].shape[0] < contacts:
+            raise InputError(f"/{column} has {columns[column].shape[0]} rows, expected {contacts} contacts")
+    if file.swmr_mode:
+        check_length(record)
+    return record
+
+
+def check_length(record: Record) -> None:
+    """Is all that counts inside of the file? HDF5 looks only where a file was closed, and would show zeros instead."""
+    length = os.path.getsize(record.path)
+
+    for name, dataset in record.columns.items():
+        rows = record.rows(name)
+
+        def beyond(chunk: Any, rows: int = rows) -> bool | None:
+            return True if chunk.chunk_offset[0] < rows and chunk.byte_offset + chunk.size > length else None
+
+        with readable(f"/{name}"):
+            truncated = dataset.id.chunk_iter(beyond)  # stops where it finds one
+        if truncated:
+            raise InputError(f"the file is truncated, its {length} bytes do not hold /{name} of {record.steps} steps")

@@ -1,0 +1,293 @@
+"""The stiff limit of compliant contacts: which of the many impulses of a rigid problem springs choose.
+
+With x = (p, λ) the impulses of contacts and joint rows, J = (H, G) and K the friction cones and bounds, compliances s D
+make the step of friction/compliant_cone.py
+
+    x in K:   (Jᵀ v⁺ + c + s D x)ᵀ (y - x) >= 0  for all y in K,      M v⁺ = f + J x                            (1)
+
+uniquely solvable. As s -> 0, v⁺ tends to the velocity v* of the rigid problem, which is unique, and x to the one of its
+many impulses that minimises xᵀ D x [1]. The rigid solutions are the x of
+
+    J x = M v* - f,     x in the face of K that u* = Jᵀ v* + c leaves open                                     (2)
+
+contact by contact: the whole cone where u* = 0, the ray against the sliding velocity where u*_n = μ |u*_t| > 0, and
+zero where the contact opens. A bounded joint row is at its bound where it moves. So the limit is a projection: with
+z = D^½ x and an orthonormal basis B of the rows of J D^-½ the nearest point to 0 of {z in C : B z = b}. Its dual is
+smooth and convex in as many unknowns as B has rows,
+
+    B P_C(Bᵀ y) = b,                                                                                           (3)
+
+and Newton's method with a line search solves it to rounding. C stays a product of round cones only if both tangents of
+a contact have the same weight.
+
+[1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011,
+    (24).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.errors import InputError, SolveFailed
+from stickslip.friction.active import active_rows
+from stickslip.friction.compliant_cone import CompliantCone
+from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.stabilisation import Relaxation, normal_terms, tangent_terms
+from stickslip.problems.matrix import Dense, Vector, as_dense, vector
+from stickslip.problems.residual import project_cone
+from stickslip.solvers.solution import Solution
+from stickslip.solvers.solve import solve
+
+TOL = 1e-13  # asked of the rigid and of the regularised problems, which rounding may not allow
+RESTS = 1e-8  # velocities below this share of the largest are zero
+RANK = 1e-10  # singular values of J D^-½ below this share of the largest are zero
+STEPS = 200  # of Newton's method
+ACCURATE, ENOUGH = 1e-14, 1e-9  # defect of (3) at which it ends, and residual that every answer must have
+
+
+@dataclass(frozen=True, eq=False)
+class StiffLimit:
+    """The weighted minimum-norm solution of a rigid step, and the way there."""
+
+    problem: ContactProblem
+    weights: Vector  # (d nc + nj,)   D
+    impulses: Impulses
+    rigid: Solution  # of the rigid problem, one of many
+    residual: float  # |J x - (M v* - f)| relative to the right side
+
+    @property
+    def forces(self) -> Vector:
+        """Of contacts and joint rows, (d nc + nj,): impulses over the step   [N, N m]."""
+        return np.concatenate(self.impulses) / self.problem.h
+
+    def path(self, scales: ArrayLike) -> Dense:
+        """Forces with the compliances s D, a row for each scale s > 0."""
+        return np.array([np.concatenate(self.regularised(s)) / self.problem.h for s in np.atleast_1d(scales)])
+
+    def regularised(self, scale: float) -> Impulses:
+        """Impulses of (1)."""
+        if not 0 < scale < np.inf:
+            raise InputError(f"StiffLimit: a scale is {scale:g}, expected a positive number")
+        return compliant_step(self.problem, scale * self.weights)[0]
+
+    def errors(self, scales: ArrayLike) -> Vector:
+        """The largest difference of a force on the path from its limit, for each scale   [N]."""
+        return np.abs(self.path(scales) - self.forces).max(axis=1, initial=0.0)
+
+    def orders(self, scales: Sequence[float]) -> Vector:
+        """By which power of s the error falls from each scale to the next: 1 in the limit."""
+        errors, s = self.errors(scales), np.asarray(scales, np.float64)
+        return np.diff(np.log(errors)) / np.diff(np.log(s))
+
+
+def stiff_limit(problem: ContactProblem, weights: ArrayLike | None = None) -> StiffLimit:
+    """The limit of stiff springs for the given weights, the compliances of contacts (n, t[, o]) and then of joint rows.
+
+    Without weights they are those of the problem: of its stiffnesses and dampings, and its joint compliances.
+    """
+    problem = replace(problem, restitution=np.zeros(problem.contacts))
+    D = own_weights(problem) if weights is None else vector("stiff_limit", "weights", weights)
+    check_weights(problem, D)
+    impulses, rigid = compliant_step(problem, np.zeros_like(D))
+    v = problem.velocity_after(impulses)
+    x, defect = nearest(problem, D, v)
+    if not defect <= ENOUGH:
+        raise SolveFailed(f"stiff_limit: the minimum-norm solution has a defect of {defect:.1e}, not {ENOUGH:g}", rigid)
+    columns = problem.H.shape[1]
+    return StiffLimit(problem, D, Impulses(x[:columns], x[columns:]), rigid, defect)
+
+
+def own_weights(problem: ContactProblem) -> Vector:
+    normal, tangent = normal_terms(problem, Relaxation())[1], tangent_terms(problem, Relaxation())[0]
+    contacts = np.column_stack([normal, *[tangent] * (problem.dimension - 1)]).ravel()
+    return np.concatenate([contacts, problem.compliance])
+
+
+def check_weights(problem: ContactProblem, D: Vector) -> None:
+    size = problem.H.shape[1] + problem.b.size
+    if D.size != size:
+        raise InputError(
+            f"stiff_limit: weights has {D.size} entries, expected {size}: contact components and joint rows"
+        )
+    if not (D > 0).all():
+        i = int(np.argmin(D > 0))
+        raise InputError(f"stiff_limit: weights[{i}] is {D[i]:g}, expected a positive compliance")
+    if problem.dimension == 3:
+        tangents = D[: problem.H.shape[1]].reshape(-1, 3)[:, 1:]
+        uneven = tangents[:, 0] != tangents[:, 1]
+        if uneven.any():
+            i = int(np.argmax(uneven))
+            raise InputError(
+                f"stiff_limit: the tangents of contact {i} have weights {tangents[i]}, expected equal ones"
+            )
+
+
+def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Solution]:
+    """(1) with compliances D, which may be zero."""
+    d, h, columns = problem.dimension, problem.h, problem.H.shape[1]
+    contact = D[:columns].reshape(-1, d)
+    none = np.zeros(problem.contacts)
+    with np.errstate(divide="ignore"):
+        normal, tangent = 1 / (h * h * contact[:, 0]), 1 / (h * h * contact[:, 1])
+    step = replace(
+        problem,
+        stiffness=normal,
+        damping=none,
+        stiffness_tangent=tangent,
+        damping_tangent=none,
+        compliance=D[columns:],
+    )
+    formulation = CompliantCone()
+    answer = solve(formulation.pose(step), tol=TOL)
+    if not answer.residual <= ENOUGH:
+        answer.require()
+    return formulation.impulses(step, answer.x), answer
+
+
+def nearest(problem: ContactProblem, D: Vector, v: Vector) -> tuple[Vector, float]:
+    """The x of (2) that minimises xᵀ D x, and the relative defect of its momentum."""
+    face = Face.of(problem, D, v)
+    J = np.hstack([as_dense(problem.H), as_dense(problem.G)])
+    momentum = as_dense(problem.M) @ v - problem.f
+    root = np.sqrt(face.weights)
+    U, S, B = np.linalg.svd(J @ face.basis / root, full_matrices=False)
+    kept = RANK * S.max(initial=0.0) < S
+    b = (U.T @ (momentum - J @ face.fixed))[kept] / S[kept]
+    z = project_onto_slice(B[kept], b, face, root)
+    x = face.fixed + face.basis @ (z / root)
+    size = float(np.linalg.norm(momentum)) or 1.0
+    return x, float(np.linalg.norm(J @ x - momentum)) / size
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """x = fixed + basis y, y in a product of cones and intervals, with the weights of y."""
+
+    fixed: Vector  # (n,)
+    basis: Dense  # (n, m)
+    weights: Vector  # (m,)
+    cones: NDArray[np.int64]  # first coordinates of the cones, d each
+    mu: Vector  # of the cones
+    dimension: int
+    lower: Vector  # (m,)   of y; infinite for the coordinates of cones
+    upper: Vector  # (m,)
+
+    @classmethod
+    def of(cls, problem: ContactProblem, D: Vector, v: Vector) -> Face:
+        """What the velocities v of the rigid problem leave open."""
+        d, columns, n = problem.dimension, problem.H.shape[1], D.size
+        formulation = CompliantCone()
+        mu = active_rows(problem, formulation.stabilisation, formulation.impact, formulation.slip_speed).mu
+        u = (problem.H.T @ v + problem.w).reshape(-1, d)
+        u[:, 0] += problem.gap / problem.h
+        g = problem.G.T @ v + problem.b
+        small = RESTS * max(np.abs(u).max(initial=0.0), np.abs(g).max(initial=0.0), free_speed(problem))
+        directions: list[Vector] = []
+        cones, cone_mu, lower, upper = [], [], [], []
+        fixed = np.zeros(n)
+        for i in range(problem.contacts):
+            slip = float(np.linalg.norm(u[i, 1:]))
+            if u[i, 0] - mu[i] * slip > small:
+                continue
+            if mu[i] > 0 and slip <= small:
+                cones.append(len(directions))
+                cone_mu.append(mu[i])
+                directions += list(np.eye(n)[d * i : d * i + d])
+                lower += d * [-np.inf]
+                upper += d * [np.inf]
+                continue
+            ray = np.zeros(n)
+            ray[d * i] = 1.0
+            if mu[i] > 0:
+                ray[d * i + 1 : d * i + d] = -mu[i] * u[i, 1:] / slip
+            directions.append(ray)
+            lower.append(0.0)
+            upper.append(np.inf)
+        for j in range(n - columns):
+            low, high = problem.lower[j], problem.upper[j]
+            if np.isfinite(low) and g[j] > small:
+                fixed[columns + j] = low
+            elif np.isfinite(high) and g[j] < -small:
+                fixed[columns + j] = high
+            else:
+                directions.append(np.eye(n)[columns + j])
+                lower.append(low)
+                upper.append(high)
+        basis = np.array(directions).reshape(-1, n).T
+        return cls(
+            fixed=fixed,
+            basis=basis,
+            weights=D @ basis**2,
+            cones=np.array(cones, np.int64),
+            mu=np.array(cone_mu),
+            dimension=d,
+            lower=np.array(lower),
+            upper=np.array(upper),
+        )
+
+
+def free_speed(problem: ContactProblem) -> float:
+    """The largest velocity of a contact or joint row without impulses."""
+    v = problem.inverse_mass(problem.f)
+    return max(np.abs(problem.H.T @ v).max(initial=0.0), np.abs(problem.G.T @ v).max(initial=0.0))
+
+
+def project_onto_slice(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:
+    """The nearest point to 0 of {z in C : B z = b} by Newton's method on (3); B has orthonormal rows."""
+    y = b.copy()
+    z, slope = project(B.T @ y, face, root)
+    for _ in range(STEPS):
+        defect = B @ z - b
+        size = float(np.linalg.norm(defect))
+        if size <= ACCURATE * np.linalg.norm(b):
+            break
+        matrix = B @ slope @ B.T
+        step = -np.linalg.solve(matrix + min(1e-6, size) * np.eye(b.size), defect)
+        before, length = dual(B.T @ y, z) - b @ y, 1.0
+        descent = defect @ step
+        while length > 1e-10:
+            y_new = y + length * step
+            z, slope = project(B.T @ y_new, face, root)
+            if dual(B.T @ y_new, z) - b @ y_new <= before + 1e-4 * length * descent + 1e-15 * abs(before):
+                break
+            length *= 0.5
+        y = y_new
+    return z
+
+
+def dual(point: Vector, z: Vector) -> float:
+    """½ |point|² - ½ |point - z|², convex, with the gradient z = P_C(point)."""
+    return float(0.5 * point @ point - 0.5 * (point - z) @ (point - z))
+
+
+def project(point: Vector, face: Face, root: Vector) -> tuple[Vector, Dense]:
+    """P_C(point) in the scaled coordinates z = root y, and its derivative."""
+    low, high = root * face.lower, root * face.upper
+    z = np.clip(point, low, high)
+    slope = np.diag(((point > low) & (point < high)).astype(np.float64))
+    d = face.dimension
+    for first, mu in zip(face.cones, face.mu, strict=True):
+        part = slice(first, first + d)
+        scaled = mu * root[first + 1] / root[first]
+        z[part], slope[part, part] = cone_projection(point[part], scaled)
+    return z, slope
+
+
+def cone_projection(point: Vector, mu: float) -> tuple[Vector, Dense]:
+    """The nearest point of the cone |r_t| <= μ r_n, and its derivative."""
+    d = point.size
+    near = np.array(project_cone(mu, point[0], point[1], point[2] if d == 3 else 0.0))[:d]
+    length = float(np.linalg.norm(point[1:]))
+    if not near.any():
+        return near, np.zeros((d, d))
+    if length <= mu * point[0]:
+        return near, np.eye(d)
+    along = np.concatenate([[1.0], mu * point[1:] / length])
+    slope = np.outer(along, along) / (1.0 + mu * mu)
+    turn = np.eye(d - 1) - np.outer(point[1:], point[1:]) / length**2
+    slope[1:, 1:] += mu * near[0] / length * turn
+    return near, slope

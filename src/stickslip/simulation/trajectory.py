@@ -1,0 +1,349 @@
+"""What a run leaves, and the questions one may ask of it.
+
+    run.time, run.position(box), run.energy                    over the n + 1 instants, the start included
+    run.status, run.residual, run.iterations, run.seconds      of the n steps
+    run.contacts(step=10), run.failures                        what touched, and where a solve failed
+
+Step i leads from time[i] to time[i + 1]. A trajectory is in memory, or in an HDF5 file of which only what is asked for
+is read; simulation/recorder.py says what the file holds.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
+
+import numpy as np
+
+from stickslip.errors import InputError
+from stickslip.problems.contact_states import State as ContactState
+from stickslip.problems.matrix import shortened
+from stickslip.scene.model import Floats, Integers, Kind, State
+from stickslip.simulation.recorder import Header, Record, open_record, save_record
+from stickslip.solvers.solution import Status
+
+LISTED = 12  # contacts that the text of a table shows
+
+Plot = Literal["path", "energy", "impulses", "residual"]
+
+
+class Handle(Protocol):
+    """A body as the scene gave it."""
+
+    @property
+    def index(self) -> int: ...
+
+
+BodyName = Handle | SupportsIndex | str
+
+
+class Trajectory:
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trajectory:
+        """The trajectory in a file, also of a run that was killed or still runs, as far as it got.
+
+        The file stays open until `close()`, the end of a `with` statement, or the last use of the trajectory.
+        """
+        return cls(open_record(path))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write an HDF5 file, exactly. It appears complete or not at all, and replaces an older one at once."""
+        save_record(self._record, path)
+
+    def plot(self, path: str | os.PathLike[str], what: Plot = "path") -> None:
+        """Draw the path of the bodies, the energy, the contact impulses or the residual, as .png, .pdf or .svg."""
+        from stickslip.view.trajectories import draw
+
+        draw(self, path, what)
+
+    @property
+    def header(self) -> Header:
+        """What does not change: names, dt, formulation, solver, tol, masses, shapes."""
+        return self._record.header
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its end; False where it was killed, broken off, or still ran when it was loaded."""
+        return self._record.finished
+
+    # over time
+
+    @property
+    def time(self) -> Floats:
+        """(n + 1,) [s]"""
+        return self._record.read("time")
+
+    def position(self, body: BodyName) -> Floats:
+        """(n + 1, 3) of the origin of the body, as the scene placed it [m]"""
+        i = body_index(self.header, body)
+        centre = self._record.read("position", body=i)
+        return centre - rotated(self.quaternion(i), self.header.centre[i])
+
+    def quaternion(self, body: BodyName) -> Floats:
+        """(n + 1, 4) scalar first, body axes to world axes"""
+        return self._record.read("quaternion", body=body_index(self.header, body))
+
+    def velocity(self, body: BodyName) -> Floats:
+        """(n + 1, 3) of the centre of mass, world axes [m/s]"""
+        return self._record.read("velocity", body=body_index(self.header, body))[:, :3]
+
+    def spin(self, body: BodyName) -> Floats:
+        """(n + 1, 3) angular velocity, world axes [rad/s]"""
+        return self._record.read("velocity", body=body_index(self.header, body))[:, 3:]
+
+    def state(self, instant: int) -> State:
+        """All bodies at time[instant]."""
+        i = checked_index("instant", instant, len(self) + 1)
+        return State(*(self._record.read(name, i, i + 1)[0] for name in State._fields))
+
+    @property
+    def energy(self) -> Floats:
+        """(n + 1,) kinetic and potential [J]"""
+        return self.kinetic + self.potential
+
+    @cached_property
+    def kinetic(self) -> Floats:
+        """(n + 1,) of the free bodies, Σ m v²/2 + ω·I ω/2 [J]"""
+        read, blocks = self._record.read, self._record.blocks("velocity")
+        return np.concatenate(
+            [kinetic_energy(self.header, read("quaternion", *block), read("velocity", *block)) for block in blocks]
+        )
+
+    @cached_property
+    def potential(self) -> Floats:
+        """(n + 1,) of the free bodies in gravity, -Σ m g·x [J]"""
+        read, blocks = self._record.read, self._record.blocks("position")
+        return np.concatenate([potential_energy(self.header, read("position", *block)) for block in blocks])
+
+    # step by step
+
+    def __len__(self) -> int:
+        """The number of steps, n."""
+        return self._record.steps
+
+    @property
+    def status(self) -> Integers:
+        """(n,) of Status"""
+        return self._record.read("status").astype(np.int64)
+
+    @property
+    def residual(self) -> Floats:
+        """(n,) by the yardstick of the problem that was solved"""
+        return self._record.read("residual")
+
+    @property
+    def iterations(self) -> Integers:
+        """(n,)"""
+        return self._record.read("iterations").astype(np.int64)
+
+    @property
+    def seconds(self) -> Floats:
+        """(n,) that each step took [s]"""
+        return self._record.read("seconds")
+
+    @property
+    def failures(self) -> Integers:
+        """The steps whose solve failed."""
+        return np.flatnonzero(self.status != Status.SOLVED)
+
+    # contacts
+
+    @property
+    def contact_count(self) -> Integers:
+        """(n,)"""
+        return np.diff(self._record.read("contact_start"))
+
+    def contacts(self, step: int | slice = slice(None), body: BodyName | None = None) -> ContactTable:
+        """The contacts of one step, of a slice of steps, or of all; of one body, or of all. Step -1 is the last."""
+        first, last = step_range(step, len(self))
+        bounds = self._record.read("contact_start", first, last + 1)
+        columns = {
+            name: self._record.read(f"contacts/{name}", bounds[0], bounds[-1])
+            for name in Contact._fields
+            if name not in ("step", "body_a", "body_b")
+        }
+        columns["step"] = np.repeat(np.arange(first, last), np.diff(bounds))
+        for side in "ab":
+            columns[f"body_{side}"] = self.header.shape_body[columns[f"shape_{side}"]]
+        table = ContactTable(names=self.header.names, **columns)
+        if body is None:
+            return table
+        i = body_index(self.header, body)
+        return table[(table.body_a == i) | (table.body_b == i)]
+
+    # the file
+
+    def close(self) -> None:
+        """Close the file. What is in memory stays."""
+        self._record.close()
+
+    def __enter__(self) -> Trajectory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._record.closed:
+            return f"Trajectory({self._record.path}, closed)"
+        header, residual, failed = self.header, self.residual, self.failures.size
+        parts = [
+            f"{counted(len(self), 'step')} to {self.time[-1]:.6g} s" + ("" if self.finished else ", cut off"),
+            counted(header.bodies, "body", "bodies"),
+            counted(self._record.rows("contacts/gap"), "contact"),
+            f"{header.formulation} by {header.solver}",
+            f"residual <= {np.max(residual, initial=0.0):.1e}",
+            f"{counted(failed, 'step')} failed" if failed else "every step solved",
+        ]
+        return f"Trajectory({', '.join(parts)})"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def checked_index(what: str, given: int, count: int) -> int:
+    """An index from 0, or from the end where negative."""
+    index = operator.index(given)
+    if not -count <= index < count:
+        expected = f"from {-count} to {count - 1}" if count else "none: there are no steps"
+        raise InputError(f"Trajectory: {what} is {index}, expected {expected}")
+    return index % count
+
+
+def step_range(step: int | slice, count: int) -> tuple[int, int]:
+    if not isinstance(step, slice):
+        first = checked_index("step", step, count)
+        return first, first + 1
+    first, last, stride = step.indices(count)
+    if stride != 1:
+        raise InputError(f"Trajectory: step is {step}, expected a slice of steps in a row")
+    return first, max(first, last)
+
+
+def body_index(header: Header, body: BodyName) -> int:
+    """The index of a body that is given by its handle, its index or its name."""
+    if isinstance(body, str):
+        if body not in header.names:
+            known = shortened(", ".join(header.names) or "nothing")
+            raise InputError(f"Trajectory: there is no body {body!r}, expected one of {known}")
+        return header.names.index(body)
+    index = getattr(body, "index", body)
+    if not isinstance(index, SupportsIndex):
+        raise InputError(f"Trajectory: body is {shortened(body)}, expected a body of the scene, its index or its name")
+    if not 0 <= operator.index(index) < header.bodies:
+        raise InputError(f"Trajectory: body is {index}, expected an index from 0 to {header.bodies - 1}")
+    return operator.index(index)
+
+
+def rotated(quaternion: Floats, vector: Floats) -> Floats:
+    """R(q) v for unit quaternions (..., 4) and vectors (..., 3)."""
+    w, axis = quaternion[..., :1], quaternion[..., 1:]
+    twice = 2.0 * np.cross(axis, vector)
+    return vector + w * twice + np.cross(axis, twice)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # a run that diverged shows inf or nan
+def kinetic_energy(header: Header, quaternion: Floats, velocity: Floats) -> Floats:
+    """Σ m v²/2 + ω·R I Rᵀ ω/2 over the free bodies, for each instant of quaternion (n, nb, 4), velocity (n, nb, 6)."""
+    free = header.kind == Kind.FREE
+    v, spin = velocity[:, free, :3], velocity[:, free, 3:]
+    inverse = quaternion[:, free] * [1.0, -1.0, -1.0, -1.0]
+    spin = rotated(inverse, spin)  # in body axes
+    linear = np.einsum("b,nbi,nbi->n", header.mass[free], v, v)
+    angular = np.einsum("nbi,bij,nbj->n", spin, header.inertia[free], spin)
+    return (linear + angular) / 2
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def potential_energy(header: Header, position: Floats) -> Floats:
+    """-Σ m g·x over the free bodies, for each instant of the centres of mass (n, nb, 3)."""
+    free = header.kind == Kind.FREE
+    return -np.einsum("b,nbi,i->n", header.mass[free], position[:, free], header.gravity)
+
+
+class Contact(NamedTuple):
+    """One contact in one step: A touches B."""
+
+    step: int
+    body_a: int
+    body_b: int
+    shape_a: int
+    shape_b: int
+    feature: int  # the same number while the same features of the two shapes meet
+    point: Floats  # at the start of the step, midway between the surfaces, world   [m]
+    normal: Floats  # from B to A, world
+    gap: float  # at the start of the step, negative where they overlap   [m]
+    friction: float  # coefficient   [-]
+    impulse: Floats  # on A: normal, tangent, other tangent   [N s]
+    velocity: Floats  # of A relative to B after the step, the same components   [m/s]
+    state: ContactState  # open, stick or slip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactTable:
+    """Contacts as columns. `table[mask]` picks some of them, `table[i]` is one, and so is each turn of a loop."""
+
+    step: Integers  # (m,)
+    body_a: Integers  # (m,)
+    body_b: Integers  # (m,)
+    shape_a: Integers  # (m,)
+    shape_b: Integers  # (m,)
+    feature: Integers  # (m,)
+    point: Floats  # (m, 3)
+    normal: Floats  # (m, 3)
+    gap: Floats  # (m,)
+    friction: Floats  # (m,)
+    impulse: Floats  # (m, 3)
+    velocity: Floats  # (m, 3)
+    state: Integers  # (m,)
+    names: tuple[str, ...]  # of the bodies
+
+    @property
+    def slip(self) -> Floats:
+        """(m, 2) sliding velocity along the two tangents [m/s]"""
+        return self.velocity[:, 1:]
+
+    def __len__(self) -> int:
+        return self.gap.size
+
+    def __iter__(self) -> Iterator[Contact]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, which: SupportsIndex) -> Contact: ...
+    @overload
+    def __getitem__(self, which: Any) -> ContactTable: ...
+    def __getitem__(self, which: Any) -> Contact | ContactTable:
+        chosen: dict[str, Any] = {name: getattr(self, name)[which] for name in Contact._fields}
+        if chosen["gap"].ndim == 0:
+            plain = {name: value.item() for name, value in chosen.items() if np.ndim(value) == 0}
+            return Contact(**chosen | plain | {"state": ContactState(chosen["state"])})
+        return ContactTable(names=self.names, **chosen)
+
+    def __repr__(self) -> str:
+        lines = [counted(len(self), "contact")]
+        if len(self):
+            title = ("step", "A", "B", "feature", "gap [m]", "impulse n, t, o [N s]", "velocity n, t, o [m/s]", "state")
+            lines += aligned([title, *(self._cells(contact) for contact in self[:LISTED])])
+        if len(self) > LISTED:
+            lines.append(f"and {len(self) - LISTED} more")
+        return "\n".join(lines)
+
+    def _cells(self, contact: Contact) -> tuple[str, ...]:
+        bodies = self.names[contact.body_a], self.names[contact.body_b]
+        vectors = (" ".join(f"{x:10.3e}" for x in v) for v in (contact.impulse, contact.velocity))
+        state = contact.state.name.lower()
+        return str(contact.step), *bodies, str(contact.feature), f"{contact.gap:.2e}", *vectors, state
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

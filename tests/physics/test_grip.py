@@ -1,0 +1,58 @@
+"""A capsule held against a wall by a finger: it does not creep, and falls when the finger is too weak."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from laws import EVERY, G, but, displacement, over, simulate
+
+import stickslip as ss
+
+MU, MASS = 0.5, 1.0
+SPRINGS = ss.Relaxation(stiffness=1e8, damping=1e6)
+
+
+def gripped(margin, guided):
+    """The finger presses so that friction can hold `margin` times the weight of the capsule.
+
+    It stands on a floor without friction, or slides along a guide.
+    """
+    scene = ss.Scene()
+    wall = scene.add_plane(normal=(1.0, 0.0, 0.0), name="wall")
+    capsule = scene.add_capsule(0.1, 0.4, mass=MASS, position=(0.1, 0, 0.8), orientation=((1, 0, 0), np.pi / 2))
+    finger = scene.add_box(size=(0.4, 1.0, 1.6), mass=2.0, position=(0.4, 0, 0.8))
+    for other in (wall, finger):
+        scene.set_pair(capsule, other, friction=MU)
+    if guided:
+        scene.add_slider(finger, position=(0.4, 0, 0.8), axis=(1.0, 0.0, 0.0))
+    else:
+        floor = scene.add_plane(name="floor")
+        scene.set_pair(floor, finger, friction=0.0)
+    scene.apply(finger, force=(-margin * MASS * G / (2 * MU), 0.0, 0.0))
+    return scene, capsule
+
+
+@EVERY
+def test_a_firm_grip_does_not_creep(friction):
+    scene, capsule = gripped(20.0, guided=False)
+    run = simulate(scene, 10.0, 0.05, friction)
+    assert np.linalg.norm(run.position(capsule) - run.position(capsule)[0], axis=1).max() < 1e-10
+
+
+@EVERY
+def test_nor_does_it_where_a_joint_guides_the_finger(friction):
+    """Springs share the load. Rigid contacts need not: a finger that cannot turn may press on one end of the capsule
+    alone, so that it swings down, which solves the problem of a step as well as the grip does."""
+    scene, capsule = gripped(20.0, guided=True)
+    run = simulate(scene, 0.2, 0.01, replace(friction, stabilisation=SPRINGS))
+    assert np.abs(run.position(capsule)[:, 1:] - run.position(capsule)[0, 1:]).max() < 1e-10
+
+
+@over(but(ss.CompliantCone))  # slides with u_n = μ |u_t|, so it opens the grip
+@pytest.mark.parametrize("guided", [False, True], ids=["floor", "guide"])
+def test_a_weak_grip_lets_it_slide(friction, guided):
+    """Nine tenths of the weight are held, so it falls with g/10 once the springs are pressed."""
+    t, h = 0.1, 0.01
+    scene, capsule = gripped(0.9, guided)
+    moved = displacement(simulate(scene, t, h, replace(friction, stabilisation=SPRINGS)), capsule)
+    np.testing.assert_allclose(moved, [0.0, 0.0, -0.1 * G * t * (t + h) / 2], atol=1e-5)
