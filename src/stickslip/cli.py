@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,10 +18,16 @@ from stickslip.errors import FileError, InputError, SolveFailed
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from stickslip.demo import Outcome
+    from stickslip.demo import Solved
+    from stickslip.papers.report import Check, Report
+    from stickslip.scene.files import RunSettings
+    from stickslip.simulation.compare import Comparison
+    from stickslip.simulation.trajectory import Trajectory
     from stickslip.solvers.solution import Solution
 
 NOT_SOLVED, BAD_INPUT = 1, 2  # exit codes
+LISTED = 12  # bodies whose final state `run` prints
+PLAIN_WIDTH = 80  # columns where the output is no terminal
 
 
 class OneSentence(click.Group):
@@ -69,20 +77,199 @@ def solve(ctx: click.Context, file: str, method: str, tol: float | None, target:
 
 
 @main.command()
+@click.argument("scene", metavar="SCENE.yaml")
+@click.option("--duration", type=float, help="Seconds to simulate.  [default: what the file says]")
+@click.option("--dt", type=float, help="Step in seconds.  [default: what the file says]")
+@click.option("--friction", metavar="NAME", help="A formulation, such as phantom or stewart_trinkle:directions=4.")
+@click.option("--solver", metavar="NAME", help="A solver of its problem, such as lemke or nsgs.")
+@click.option("--tol", type=float, help="Bound on the residual of each step.")
+@click.option("--save", "target", metavar="PATH", help="Write the trajectory to an HDF5 file while it runs.")
+@click.option("--plot", "picture", metavar="PATH", help="Draw the run as .png, .pdf or .svg.")
+@click.option(
+    "--what",
+    type=click.Choice(["path", "energy", "impulses", "residual"]),
+    default="path",
+    show_default=True,
+    help="What --plot draws.",
+)
+@click.option("--keep-going", is_flag=True, help="Go on after a step that is not solved.")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    scene: str,
+    duration: float | None,
+    dt: float | None,
+    friction: str | None,
+    solver: str | None,
+    tol: float | None,
+    target: str | None,
+    picture: str | None,
+    what: Any,
+    keep_going: bool,
+) -> None:
+    """Simulate a scene and print what came of it. Options go before what the section `run` of the file says.
+
+    Exit code 0: every step solved. 1: a step was not. 2: bad input.
+    """
+    from stickslip.scene.files import load_run
+    from stickslip.simulation.names import formulation, read_formulation, solver_named
+    from stickslip.simulation.simulate import simulate
+    from stickslip.view.figures import check_path
+
+    if picture is not None:
+        check_path(picture)
+    loaded, settings = load_run(scene)
+    seconds, step = given_or_said(scene, duration, settings, "duration"), given_or_said(scene, dt, settings, "dt")
+    said = settings.friction
+    law = None if said is None else formulation(said.name, **said.settings)
+    method = None if settings.solver is None else solver_named(settings.solver.name, settings.solver.settings)
+    trajectory = simulate(
+        loaded,
+        seconds,
+        step,
+        law if friction is None else read_formulation(friction),
+        method if solver is None else solver,
+        settings.tol if tol is None else tol,
+        path=target,
+        keep_going=keep_going,
+    )
+    show_run(terminal(), scene, trajectory)
+    click.echo("")
+    if target is not None:
+        click.echo(f"trajectory written to {target}")
+    if picture is not None:
+        trajectory.plot(picture, what)
+        click.echo(f"{what} drawn in {picture}")
+    if trajectory.failures.size:
+        first, count = int(trajectory.failures[0]), trajectory.failures.size
+        click.echo(f"stickslip: {count} of {len(trajectory)} steps were not solved, the first is {first}", err=True)
+        ctx.exit(NOT_SOLVED)
+
+
+@main.command()
+@click.argument("scene", metavar="SCENE.yaml")
+@click.option("--friction", required=True, metavar="A,B,...", help="Formulations, such as phantom,box:slip_speed=1e-4.")
+@click.option("--dt", "dts", metavar="A,B,...", help="Steps in seconds.  [default: what the file says]")
+@click.option("--duration", type=float, help="Seconds to simulate.  [default: what the file says]")
+@click.option("--body", help="Whose motion is compared.  [default: the first free one]")
+@click.option("--reference-dt", type=float, help="Step of the reference.  [default: a tenth of the finest]")
+@click.option("--solver", metavar="NAME", help="A solver for all of them, such as auto.")
+@click.option("--tol", type=float, help="Bound on the residual of each step; stiff springs need a small one.")
+@click.option("--figure", metavar="PATH", help="Draw paths and errors as .png, .pdf or .svg.")
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    scene: str,
+    friction: str,
+    dts: str | None,
+    duration: float | None,
+    body: str | None,
+    reference_dt: float | None,
+    solver: str | None,
+    tol: float | None,
+    figure: str | None,
+) -> None:
+    """Run a scene under several formulations and steps, against a fine run of Coulomb's law.
+
+    Exit code 0: every step solved. 1: some were not. 2: bad input.
+    """
+    from stickslip.scene.files import load_run
+    from stickslip.simulation.compare import compare as compare_runs
+    from stickslip.simulation.names import read_formulation
+    from stickslip.view.figures import check_path
+
+    if figure is not None:
+        check_path(figure)
+    loaded, settings = load_run(scene)
+    steps = [given_or_said(scene, None, settings, "dt")] if dts is None else numbers("--dt", dts)
+    comparison = compare_runs(
+        loaded,
+        given_or_said(scene, duration, settings, "duration"),
+        {text.strip(): read_formulation(text) for text in friction.split(",")},
+        steps,
+        body=body,
+        reference_dt=reference_dt,
+        solver=solver,
+        tol=settings.tol if tol is None else tol,
+        announce=report_progress,
+    )
+    report_progress("")
+    show_comparison(comparison)
+    if figure is not None:
+        from stickslip.view.comparisons import draw_comparison
+
+        draw_comparison(comparison, figure)
+        click.echo(f"paths and errors drawn in {figure}")
+    end_if_failed(ctx, comparison)
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--figure", metavar="PATH", help="Where the picture goes.  [default: NAME.png]")
+@click.pass_context
+def paper(ctx: click.Context, name: str | None, figure: str | None) -> None:
+    """Make a figure or table of a paper again; without NAME, list them.
+
+    Exit code 1 if a number is not met to its tolerance.
+    """
+    from stickslip.papers.catalogue import PAPERS, entry
+
+    if name is None:
+        width = max(map(len, PAPERS))
+        for known, item in PAPERS.items():
+            click.echo(f"{known:{width}}  {item.about}")
+        return
+    item = entry(name)
+    if figure is not None and not item.has_figure:
+        raise InputError(f"paper: {name} has no figure, expected no --figure")
+    picture = (figure or f"{name}.png") if item.has_figure else None
+    report = item.make(picture, report_progress)
+    report_progress("")
+    show_report(report)
+    if picture is not None:
+        click.echo(f"drawn in {picture}")
+    if report.failed:
+        click.echo(f"stickslip: not met: {'; '.join(check.what for check in report.failed)}", err=True)
+        ctx.exit(NOT_SOLVED)
+
+
+@main.command()
 @click.option(
     "--figure", default="stickslip-demo.png", show_default=True, metavar="PATH", help="Where the picture goes."
 )
-@click.option("--seed", default=0, show_default=True, help="For the random problems and the pile of balls.")
+@click.option("--problems", is_flag=True, help="Instead of the box, solve a set of complementarity problems.")
+@click.option("--seed", default=0, show_default=True, help="For the random ones of --problems.")
 @click.pass_context
-def demo(ctx: click.Context, figure: str, seed: int) -> None:
-    """Build a set of problems, solve them, print a table and draw a picture.
+def demo(ctx: click.Context, figure: str, problems: bool, seed: int) -> None:
+    """A box slides and spins under eight formulations of friction: a table and a picture.
 
-    Exit code 1 if a problem that has a solution is not solved.
+    Exit code 1 if a step, or a problem that has a solution, is not solved.
     """
-    from stickslip import demo as show
     from stickslip.view.figures import check_path
 
     check_path(figure)
+    if problems:
+        solve_problems(ctx, figure, seed)
+    else:
+        slide_box(ctx, figure)
+
+
+def slide_box(ctx: click.Context, figure: str) -> None:
+    from stickslip import demo as show
+
+    comparison = show.slide(report_progress)
+    report_progress(f"drawing {figure}")
+    show.draw_slide(comparison, figure)
+    report_progress("")
+    show_comparison(comparison)
+    click.echo(textwrap.fill(show.READING, PLAIN_WIDTH))
+    click.echo(f"The paths are drawn in {figure}")
+    end_if_failed(ctx, comparison)
+
+
+def solve_problems(ctx: click.Context, figure: str, seed: int) -> None:
+    from stickslip import demo as show
+
     examples = show.examples(seed)
     outcomes = []
     for number, example in enumerate(examples, 1):
@@ -102,14 +289,134 @@ def demo(ctx: click.Context, figure: str, seed: int) -> None:
         ctx.exit(NOT_SOLVED)
 
 
+# what is given
+
+
+def given_or_said(scene: str, given: float | None, settings: RunSettings, name: str) -> float:
+    """An option, or what the file says in its place."""
+    value: float | None = getattr(settings, name) if given is None else given
+    if value is None:
+        raise InputError(f"{scene}: run.{name} is missing, expected it in the file or as --{name}")
+    return value
+
+
+def numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{option} is {text!r}, expected numbers with commas between them") from None
+
+
+def end_if_failed(ctx: click.Context, comparison: Comparison) -> None:
+    if comparison.failed:
+        counts = (f"{outcome.failures} of {outcome.name}, dt {outcome.dt:g}" for outcome in comparison.failed)
+        click.echo(f"stickslip: steps were not solved: {'; '.join(counts)}", err=True)
+        ctx.exit(NOT_SOLVED)
+
+
+# what is printed
+
+
 def terminal() -> Console:
     """Plain text, 80 columns wide, where the output is no terminal."""
     from rich.console import Console
 
-    return Console(highlight=False) if sys.stdout.isatty() else Console(width=80, color_system=None)
+    return Console(highlight=False) if sys.stdout.isatty() else Console(width=PLAIN_WIDTH, color_system=None)
 
 
-def show_outcomes(console: Console, outcomes: list[Outcome]) -> None:
+def show_table(headings: str, rows: list[tuple[str, ...]]) -> None:
+    """Rows of cells under headings, which `|` separates. Plain text, so that no cell is ever cut."""
+    titles = tuple(headings.split("|"))
+    widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=True)]
+    lines = [" ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (titles, *rows)]
+    first = widths[0]
+    lines = [row[0].ljust(first) + line[first:] for row, line in zip((titles, *rows), lines, strict=True)]
+    click.echo("\n".join(["", lines[0], "─" * len(lines[0]), *lines[1:]]))
+
+
+def show_run(console: Console, scene: str, trajectory: Trajectory) -> None:
+    import numpy as np
+    from rich.table import Table
+    from rich.text import Text
+
+    from stickslip.scene.model import Kind
+
+    header, energy, contacts = trajectory.header, trajectory.energy, trajectory.contact_count
+    failed = trajectory.failures.size
+    moving = np.flatnonzero(header.kind != Kind.STATIC)
+    solved = Text(f"{failed} not solved", "red") if failed else Text("all solved", "green")
+    table = Table.grid(padding=(0, 2))
+    table.add_row("scene", Text(f"{scene}: {header.bodies} bodies, {moving.size} moving"))
+    table.add_row("friction", Text(f"{header.formulation} by {header.solver}"))
+    table.add_row("steps", Text(f"{len(trajectory)} of {header.dt:g} s, ") + solved)
+    table.add_row("contacts", f"{contacts.max()} at most, {contacts[-1]} at the end, {contacts.mean():.3g} on average")
+    table.add_row("residual", f"{trajectory.residual.max():.1e} at worst (tol {header.tol:.0e})")
+    table.add_row("energy", f"{energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end")
+    table.add_row("time", f"{duration(float(np.median(trajectory.seconds)))} a step (median; the first run compiles)")
+    console.print(table)
+    show_bodies(trajectory, [int(body) for body in moving])
+
+
+def show_bodies(trajectory: Trajectory, bodies: list[int]) -> None:
+    """Where the bodies that move are at the end, the angle of their orientation, and how they move there."""
+    rows = []
+    for body in bodies[:LISTED]:
+        state = trajectory.position(body)[-1], trajectory.quaternion(body)[-1], trajectory.velocity(body)[-1]
+        speed, spin = math.hypot(*state[2]), math.hypot(*trajectory.spin(body)[-1])
+        angle = 2 * math.degrees(math.atan2(math.hypot(*state[1][1:]), abs(state[1][0])))
+        place = (fixed(value, 5) for value in state[0])
+        rows.append((trajectory.header.names[body], *place, f"{angle:.2f}", f"{speed:.3g}", f"{spin:.3g}"))
+    if rows:
+        show_table("body|x [m]|y [m]|z [m]|angle [°]|speed [m/s]|spin [rad/s]", rows)
+    if len(bodies) > LISTED:
+        click.echo(f"and {len(bodies) - LISTED} more bodies")
+
+
+def show_comparison(comparison: Comparison) -> None:
+    reference = comparison.reference
+    for dt in dict.fromkeys(outcome.dt for outcome in comparison.outcomes):
+        rows = [
+            (
+                outcome.name,
+                *(fixed(value, 4) for value in (*outcome.position, outcome.turn)),
+                f"{outcome.error:.1e}",
+                f"{outcome.turn_error:+.1e}",
+                f"{outcome.residual:.0e}",
+                f"{1e3 * outcome.cost:.2g}",
+            )
+            for outcome in comparison.outcomes
+            if outcome.dt == dt
+        ]
+        show_table(f"dt {1e3 * dt:g} ms|x [m]|y [m]|z [m]|turn|off [m]|off [rad]|resid.|ms", rows)
+    click.echo("")
+    end = ", ".join(fixed(value, 5) for value in reference.position)
+    click.echo(f"Reference: {reference.name}, dt {1e3 * reference.dt:g} ms.")
+    click.echo(f"There {comparison.body} ends at ({end}) m, turned by {fixed(reference.turn, 5)} rad.")
+
+
+def show_report(report: Report) -> None:
+    click.echo(f"{report.title} ({report.columns})")
+    rows = [check_cells(check, report.digits) for check in report.checks]
+    show_table("|here|known|apart|tol", rows)
+    click.echo("")
+    for note in report.notes:
+        click.echo(textwrap.fill(note, PLAIN_WIDTH))
+
+
+def check_cells(check: Check, digits: int) -> tuple[str, ...]:
+    ours, known = (" ".join(fixed(value, digits) for value in values) for values in (check.ours, check.known))
+    tolerance = "-" if check.tolerance is None else f"{check.tolerance:.0e}" if check.tolerance else "exact"
+    apart = f"{check.difference:.1e}" + ("" if check.holds else " !")
+    return check.what, ours, known, apart, tolerance
+
+
+def fixed(value: float, digits: int) -> str:
+    """With so many digits behind the point, and no minus before zeros."""
+    text = f"{value:.{digits}f}"
+    return text if text.strip("-0.") else text.lstrip("-")
+
+
+def show_outcomes(console: Console, outcomes: list[Solved]) -> None:
     from rich import box
     from rich.table import Table
 

@@ -1,10 +1,25 @@
-"""The set of problems behind `stickslip demo`: textbook cases, random classes, stacks, a chain and a pile of balls."""
+"""What `stickslip demo` shows: the cube of Peiret 2017 under eight formulations of friction.
+
+With --problems it is a set of complementarity problems: textbook cases, random classes, stacks and a pile of balls.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from stickslip.friction.anitescu_potra import AnitescuPotra
+from stickslip.friction.box import Box
+from stickslip.friction.compliant_cone import CompliantCone
+from stickslip.friction.compliant_cylinder import CompliantCylinder
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.formulation import Formulation
+from stickslip.friction.hybrid import Hybrid
+from stickslip.friction.phantom import Phantom
+from stickslip.friction.stabilisation import Relaxation
+from stickslip.friction.stewart_trinkle import StewartTrinkle
+from stickslip.papers.peiret2017 import cube
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.mechanical import (
     box_stack,
@@ -16,10 +31,17 @@ from stickslip.problems.mechanical import (
 )
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import Case, murty_exponential, textbook
+from stickslip.simulation.compare import Comparison, compare
 from stickslip.solvers.enumeration import all_solutions
 from stickslip.solvers.solution import Problem, Solution, Status
-from stickslip.solvers.solve import solve
+from stickslip.solvers.solve import Auto, solve
 
+DURATION, STEP = 0.8, 1e-2  # of the cube   [s]
+SOLVER = Auto(tol=1e-10)  # how its springs share the load is seen in the last digits
+READING = (
+    "Coulomb, phantom, hybrid and the compliant cylinder tend to the reference as the step shrinks. The others do not: "
+    "facets and boxes make friction depend on its direction, and under the compliant cone what slides lifts."
+)
 LAYERS, RADIUS = 6, 0.05  # of the pile of balls [m]
 SEVERAL = "two"  # the textbook case whose solutions are all shown
 
@@ -34,7 +56,7 @@ class Example:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Solved:
     """What came of an example."""
 
     example: Example
@@ -53,6 +75,28 @@ class Outcome:
         return {Status.MAX_ITER: "limit reached", Status.NO_SOLUTION: "no solution"}.get(
             self.answer.status, self.answer.status.name.lower()
         )
+
+
+def slide(announce: Callable[[str], None]) -> Comparison:
+    """The box of Peiret 2017 under each formulation, all on the springs that the paper gives it."""
+    springs = Relaxation()
+    formulations: dict[str, Formulation] = {
+        "coulomb": Coulomb(springs),
+        "phantom": Phantom(),
+        "hybrid": Hybrid(),
+        "compliant_cylinder": CompliantCylinder(),
+        "stewart_trinkle (8)": StewartTrinkle(directions=8, stabilisation=springs),
+        "anitescu_potra (4)": AnitescuPotra(directions=4, stabilisation=springs),
+        "box": Box(),
+        "compliant_cone": CompliantCone(),
+    }
+    return compare(cube(), DURATION, formulations, [STEP], solver=SOLVER, reference_solver=SOLVER, announce=announce)
+
+
+def draw_slide(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    from stickslip.view.comparisons import draw_comparison
+
+    draw_comparison(comparison, path, "A cube slides and spins until friction stops it, under eight formulations")
 
 
 def examples(seed: int) -> tuple[Example, ...]:
@@ -81,10 +125,10 @@ def case(name: str) -> Case:
     return next(case for case in textbook() if case.name == name)
 
 
-def run(example: Example) -> Outcome:
+def run(example: Example) -> Solved:
     """Solve twice and keep the second: the first may compile."""
     solve(example.problem)
-    return Outcome(example, solve(example.problem))
+    return Solved(example, solve(example.problem))
 
 
 def every_solution() -> str:
@@ -94,7 +138,7 @@ def every_solution() -> str:
     return f"all_solutions: 'two solutions' has {found.describe()}, {points}."
 
 
-def draw(outcome: Outcome, path: str | os.PathLike[str]) -> None:
+def draw(outcome: Solved, path: str | os.PathLike[str]) -> None:
     """The pile of balls with its contact impulses."""
     from stickslip.view.figures import force_chains
 

@@ -1,0 +1,40 @@
+"""What a paper's page at the command line is made of: numbers of ours beside known ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Check:
+    """Numbers computed here, beside the same numbers from elsewhere."""
+
+    what: str
+    ours: tuple[float, ...]
+    known: tuple[float, ...]
+    tolerance: float | None  # on the largest difference; None where the number is not determined, only shown
+
+    @property
+    def difference(self) -> float:
+        return float(np.abs(np.subtract(self.ours, self.known)).max())
+
+    @property
+    def holds(self) -> bool:
+        return self.tolerance is None or self.difference <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Report:
+    """A table of a paper, made again."""
+
+    title: str
+    columns: str  # what the numbers of a check are
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    digits: int = 6  # behind the point
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if not check.holds)

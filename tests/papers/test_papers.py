@@ -1,0 +1,63 @@
+"""The papers made again: every number to its tolerance."""
+
+import pytest
+
+from stickslip.errors import InputError
+from stickslip.papers import peiret2017, preclik, trinkle2018
+from stickslip.papers.catalogue import PAPERS, entry
+from stickslip.papers.report import Check
+from stickslip.simulation.compare import compare
+
+
+def quiet(text):
+    pass
+
+
+def test_a_check_is_about_the_largest_difference():
+    check = Check("", (1.0, 2.0), (1.1, 2.0), 0.2)
+    assert check.difference == pytest.approx(0.1)
+    assert check.holds
+    assert not Check("", (1.0, 2.0), (1.1, 2.0), 0.05).holds
+    assert not Check("", (float("nan"),), (1.0,), 0.05).holds
+    assert Check("", (1.0,), (5.0,), None).holds
+
+
+@pytest.mark.parametrize("module", [trinkle2018, preclik], ids=lambda module: module.__name__.split(".")[-1])
+def test_examples(module, tmp_path):
+    figure = tmp_path / "figure.png"
+    report = module.examples(str(figure), quiet)
+    assert report.failed == ()
+    assert len(report.checks) > 10
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_where_the_cube_of_peiret_stops(monkeypatch):
+    """At 10 ms; `stickslip paper peiret2017-table` has the finer steps too."""
+    coarse = tuple(row for row in peiret2017.FINAL_STATES if row[2] == 1e-2)
+    monkeypatch.setattr(peiret2017, "FINAL_STATES", coarse)
+    report = peiret2017.final_states(None, quiet)
+    assert report.failed == ()
+    assert sum(check.tolerance is not None for check in report.checks) == 5
+
+
+def test_ranks_of_peiret():
+    assert peiret2017.ranks(None, quiet).failed == ()
+
+
+@pytest.mark.parametrize(("h", "inertia"), peiret2017.RANK_DROPS)
+def test_the_rank_drops_at_the_phantom_inertia_the_paper_says(h, inertia):
+    """To two decades, as it depends on tolerance and scaling."""
+    assert 1e-2 < peiret2017.rank_drop(h) / inertia < 1e2
+    assert 1e-2 < peiret2017.rank_drop(h) / 1e-8 < 1e2
+
+
+def test_figure_4_is_drawn(tmp_path):
+    short = compare(peiret2017.cube(), 0.04, peiret2017.FIGURE_4, (2e-2, 1e-2), reference_dt=1e-2, solver="auto")
+    peiret2017.draw_figure_4(short, str(tmp_path / "figure.png"))
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_unknown_name():
+    assert all(entry(name) is PAPERS[name] for name in PAPERS)
+    with pytest.raises(InputError, match="the name is 'x', expected one of peiret2017-fig4"):
+        entry("x")
