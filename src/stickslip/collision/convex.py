@@ -9,7 +9,7 @@ touch or overlap, shape A is first moved out along the best n known, until they 
 As the moved shapes are δ apart along the old n, their distance is at least δ, so h(n) never grows, and n ends in a
 local minimum: a concave-convex procedure [1]. With a face in contact the first step is the last; with rounded surfaces
 the error shrinks by (h + δ) / (ρ + δ) a step, ρ the radius of curvature of the difference of the shapes. The start is
-the best of the directions in which faces, edges and round sides can meet, and, for a deep overlap, each of them.
+the best of the directions in which faces, edges and round sides can meet, and, for a deep overlap, all good ones.
 
 Then, where n is normal to a face, the outline of the other shape is clipped by it (collision/faces.py); where a line of
 one shape runs along one of the other, both ends touch, as strings of balls (collision/capsules.py). The nearest points
@@ -34,10 +34,12 @@ from stickslip.collision.placement import BOX, CAPSULE, CYLINDER, half_length
 from stickslip.collision.vectors import ahead, cross, inner, into_frame, minus, sign
 from stickslip.jit import kernel
 
-MOST = 30  # moves
+MOST: Any = np.int64(30)  # moves
+FEW: Any = np.int64(3)  # moves from a guess, by which it must have become better than the best so far
 MOVED = 1e-3  # δ over the size of the smaller shape
 GUESSES = 18
-DEEP = 0.005  # overlap over the size of the smaller shape, above which every guess is followed
+DEEP = 0.005  # overlap over the size of the smaller shape, above which other guesses are followed
+FARTHEST = 0.2  # how much more, over that size, these may overlap
 SETTLED = 1e-20  # square of the change of n at which it has
 NEAR_FACE = 1e-3  # angle between n and the normal of a face, below which the latter is taken
 SHALLOW = 1e-6  # of the size: by so much the overlap may be greater then
@@ -57,14 +59,14 @@ def convex_pair(A, B, margin, simplex, outline, clipped, spots, count):
         h, n = better(A, B, d, h, n, guess(A, B, d, k))
     if not -h - radius_a - radius_b <= margin:
         return count
-    h, n, middle = descend(A, B, d, h, n, MOVED * size, simplex)
+    h, n, middle = descend(A, B, d, h, n, MOVED * size, MOST, simplex)
     if h > DEEP * size:
         for k in range(GUESSES):
             h_k, n_k = better(A, B, d, math.inf, n, guess(A, B, d, k))
-            if h_k < math.inf:
-                h_k, n_k, middle_k = descend(A, B, d, h_k, n_k, MOVED * size, simplex)
-                if h_k < h - SHALLOW * size:
-                    h, n, middle = h_k, n_k, middle_k
+            if h_k < h + FARTHEST * size:
+                h_k, n_k, _ = descend(A, B, d, h_k, n_k, MOVED * size, FEW, simplex)
+            if h_k < h - SHALLOW * size:
+                h, n, middle = descend(A, B, d, h_k, n_k, MOVED * size, MOST, simplex)
     h, n = snap(A, B, d, h, n, SHALLOW * size)
     gap = -h - radius_a - radius_b
     if not gap <= margin:
@@ -130,10 +132,10 @@ def guess(A, B, d, k):
 
 
 @kernel
-def descend(A, B, d, h, n, apart, simplex):
+def descend(A, B, d, h, n, apart, moves, simplex):
     """From n with h(n) to a local minimum. Returns h, n, and twice the point midway, seen from the centre of B."""
     middle = d
-    for _ in range(MOST):
+    for _ in range(moves):
         shift = max(0.0, h + apart)
         m, middle = direction_between(A, B, ahead(d, shift, n), simplex)
         middle = ahead(middle, -shift, n)  # as A is moved back
