@@ -1,13 +1,10 @@
 """The compiled loop makes the steps of step.py, whatever the scene, the room it has and the way it is cut."""
 
-import importlib
-
 import numpy as np
 import pytest
 
 import stickslip as ss
-
-simulate_module = importlib.import_module("stickslip.simulation.simulate")
+from stickslip.simulation import simulate as simulate_module
 
 H, STEPS, TIGHT = 0.01, 50, 1e-12
 

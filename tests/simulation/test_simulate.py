@@ -21,7 +21,14 @@ FORMULATIONS = [
     ss.CompliantCylinder(),
     ss.Coulomb(),
 ]  # a new formulation is one more entry
-EVERY = pytest.mark.parametrize("friction", FORMULATIONS, ids=lambda friction: type(friction).__name__)
+
+
+def over(formulations):
+    return pytest.mark.parametrize("friction", formulations, ids=lambda friction: type(friction).__name__)
+
+
+EVERY = over(FORMULATIONS)
+KEEPS_CONTACT = over([each for each in FORMULATIONS if not isinstance(each, ss.CompliantCone)])  # it slides and lifts
 
 
 def falling_ball():
@@ -68,7 +75,7 @@ def test_durations_that_are_none(duration, dt, message):
         ss.simulate(falling_ball()[0], duration, dt)
 
 
-@pytest.mark.parametrize("friction", [ss.Coulomb(), ss.Phantom()], ids=lambda friction: type(friction).__name__)
+@over([ss.Coulomb(), ss.Phantom()])
 @pytest.mark.parametrize("tol", [math.nan, -1e-8, 0.0])
 def test_tolerances_that_are_none(friction, tol):
     with pytest.raises(InputError, match="tol"):
@@ -180,7 +187,7 @@ def test_a_function_that_returns_nonsense_is_named():
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("friction", [ss.Coulomb(), ss.Phantom()], ids=lambda friction: type(friction).__name__)
+@over([ss.Coulomb(), ss.Phantom()])
 def test_a_file_holds_what_memory_does(tmp_path, friction):
     path = tmp_path / "run.h5"
     memory = ss.simulate(stack(), 0.3, 0.01, friction=friction)
@@ -213,7 +220,7 @@ def test_a_force_that_changes_with_time():
     np.testing.assert_allclose(run.spin(ball)[:, 2], 0.1 * run.time / (0.4 * 2.0 * 0.1**2), atol=1e-12)
 
 
-@pytest.mark.parametrize("friction", [ss.Coulomb(), ss.Phantom()], ids=lambda friction: type(friction).__name__)
+@over([ss.Coulomb(), ss.Phantom()])
 def test_a_force_that_depends_on_the_state(friction):
     """A spring to the origin: half a period after its release the ball is on the other side."""
     scene = ss.Scene(gravity=(0, 0, 0))
@@ -224,11 +231,9 @@ def test_a_force_that_depends_on_the_state(friction):
     assert np.abs(x).max() < 1.02
 
 
-@EVERY
+@KEEPS_CONTACT
 def test_a_conveyor_takes_a_box_to_its_speed(friction):
-    """μ g t until it goes along. Under the associated law it is thrown up instead."""
-    if isinstance(friction, ss.CompliantCone):
-        pytest.skip("slides with u_n = μ |u_t|")
+    """μ g t until it goes along."""
     h, speed, mu = 0.01, 0.5, 0.5
     scene = ss.Scene()
     scene.add_plane(friction=mu, moving=True, velocity=(speed, 0, 0))
@@ -305,11 +310,9 @@ def test_a_motor_drives_a_wheel_to_its_speed(friction):
     np.testing.assert_allclose(run.spin(wheel)[1:, 2], np.minimum(0.5 * run.time[1:] / inertia, 1.0), rtol=rtol)
 
 
-@EVERY
+@KEEPS_CONTACT
 def test_two_boxes_held_together_slide_like_one(friction):
     """Joint and contacts act in one problem: v_k = v_0 - k μ g h, and the upper box is carried along."""
-    if isinstance(friction, ss.CompliantCone):
-        pytest.skip("slides with u_n = μ |u_t|")
     h, mu = 0.01, 0.3
     scene = ss.Scene()
     scene.add_plane(friction=mu)
@@ -322,3 +325,26 @@ def test_two_boxes_held_together_slide_like_one(friction):
         np.testing.assert_allclose(run.velocity(box)[:, 0], expected, atol=1e-7)
     apart = run.position(upper) - run.position(lower)
     np.testing.assert_allclose(apart, np.tile([0.1, 0.0, 0.2], (len(apart), 1)), atol=1e-8)
+
+
+LOST = pytest.mark.xfail(
+    raises=StepFailed,
+    strict=True,
+    reason="two contacts that the hinge holds have W_nn = 0, by elimination -2e-15: auto fails, ADMM does not",
+)
+
+
+@over([pytest.param(each, marks=LOST) if isinstance(each, ss.CompliantCone) else each for each in FORMULATIONS])
+@pytest.mark.usefixtures("elsewhere")
+def test_a_lever_on_a_hinge_lies_on_the_ground(friction):
+    """One way to move and four contacts: which of them carry is open, but not their moment about the hinge."""
+    h = 0.01
+    scene = ss.Scene()
+    scene.add_plane(friction=0.3)
+    lever = scene.add_box(size=(2.0, 0.2, 0.2), mass=2.0, position=(0, 0, 0.1))
+    scene.add_hinge(lever, position=(-1.0, 0, 0.1), axis=(0, 1, 0))
+    run = ss.simulate(scene, 0.2, h, friction=friction)
+    contacts = run.contacts(step=-1)
+    moment = (contacts.point[:, 0] + 1.0) * contacts.impulse[:, 0] + 0.1 * contacts.impulse[:, 1]
+    np.testing.assert_allclose(moment.sum(), 2.0 * G * h * 1.0, rtol=1e-6)
+    np.testing.assert_allclose(run.position(lever)[-1], [0, 0, 0.1], atol=1e-8)
