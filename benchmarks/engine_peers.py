@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from time import thread_time
 from typing import Any
 
@@ -71,9 +72,7 @@ def run_peer(peer: Peer, setting: Setting, repeats: int) -> Timed:
 
 class MujocoWorld:
     def __init__(self, setting: Setting, options: str, contact: str) -> None:
-        import mujoco
-
-        self.engine = mujoco
+        self.engine = mujoco = import_module("mujoco")
         self.model = mujoco.MjModel.from_xml_string(mujoco_file(setting, options, contact))
         self.data = mujoco.MjData(self.model)
         for i, block in enumerate(setting.blocks):
@@ -125,9 +124,7 @@ def mujoco(options: str = "", contact: str = "") -> Callable[[Setting], MujocoWo
 class BulletWorld:
     def __init__(self, setting: Setting, maximal: bool, damping: float, solver: str | None) -> None:
         with quiet():
-            import pybullet
-
-        self.engine = pybullet
+            self.engine = pybullet = import_module("pybullet")
         self.world = pybullet.connect(pybullet.DIRECT)
         pybullet.setGravity(*setting.gravity, physicsClientId=self.world)
         pybullet.setTimeStep(setting.dt, physicsClientId=self.world)

@@ -140,15 +140,18 @@ def loose_pile(balls: int = 1000, side: float = 1.0) -> Setting:
         Block((float(r),), 1000 * 4 / 3 * math.pi * float(r) ** 3, (float(x), float(y), float(z)), everywhere(0.5))
         for r, (x, y, z) in zip(radius, places, strict=True)
     )
-    walls = ((ORIGIN, UP), (ORIGIN, (1.0, 0.0, 0.0)), (ORIGIN, (0.0, 1.0, 0.0)))
-    walls += (((side, 0.0, 0.0), (-1.0, 0.0, 0.0)), ((0.0, side, 0.0), (0.0, -1.0, 0.0)))
+    walls: list[tuple[Vector, Vector]] = [(ORIGIN, UP), (ORIGIN, (1.0, 0.0, 0.0)), (ORIGIN, (0.0, 1.0, 0.0))]
+    walls += [((side, 0.0, 0.0), (-1.0, 0.0, 0.0)), ((0.0, side, 0.0), (0.0, -1.0, 0.0))]
     planes = tuple(Plane(point, normal, everywhere(0.5)) for point, normal in walls)
     return Setting("pile", (0.0, 0.0, -GRAVITY), planes, blocks, 2e-3, 100, 10, grade_pile, before=100, stiffness=1e6)
 
 
 def placed(setting: Setting, position: Floats) -> Setting:
     """The same bodies, at rest in other places."""
-    blocks = (replace(block, position=tuple(map(float, x))) for block, x in zip(setting.blocks, position, strict=True))
+    blocks = (
+        replace(block, position=(float(x), float(y), float(z)))
+        for block, (x, y, z) in zip(setting.blocks, position, strict=True)
+    )
     return replace(setting, blocks=tuple(blocks))
 
 
@@ -227,12 +230,13 @@ def overlap(setting: Setting, position: Floats, quaternion: Floats) -> float:
     centre, radius = position[balls], np.array([setting.blocks[k].size[0] for k in balls])
     turns = {k: matrix(quaternion[k]) for k in boxes}
     corners = {k: position[k] + SIGNS * half_of(setting.blocks[k]) @ turns[k].T for k in boxes}
+    round_ones: tuple[Floats, Floats | float] = (centre, radius)
     depths = [-math.inf]
     for plane in setting.planes:
-        for points, size in ((centre, radius), *((corners[k], 0.0) for k in boxes)):
+        for points, size in (round_ones, *((corners[k], 0.0) for k in boxes)):
             depths.append((size - (points - plane.point) @ np.array(plane.normal)).max(initial=-math.inf))
     for k in boxes:
-        for points, size in ((centre, radius), *((corners[other], 0.0) for other in boxes if other != k)):
+        for points, size in (round_ones, *((corners[other], 0.0) for other in boxes if other != k)):
             inside = (points - position[k]) @ turns[k]
             depths.append((size - distance_to_box(half_of(setting.blocks[k]), inside)).max(initial=-math.inf))
     if balls.size:
