@@ -1,8 +1,9 @@
 """The one decorator for compiled kernels, and where the compiled code is kept.
 
 Numba finds its cache by the caller's source file alone: change a callee in another file and the old machine
-code of the caller runs on. So the cache folder is named after a digest of all sources of this package and of
-the flags that change the code. Only stickslip's kernels go there; the caller's own Numba settings are untouched.
+code of the caller runs on. So the cache folder of a kernel is named after a digest of its file, of all files of this
+package that it imports, directly or not, and of the flags that change the code: a change compiles again what is made
+of it, and nothing else. Only stickslip's kernels go there; the caller's own Numba settings are untouched.
 
 The floating-point flags leave NaN and Inf alone (no `nnan`, no `ninf`): a diverged iterate must stay visible.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import cache, wraps
@@ -20,6 +22,9 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba.core import event
+
+PACKAGE = Path(__file__).parent
+IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)", re.MULTILINE)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,7 +42,8 @@ def kernel(function: F) -> F:
     if config.DISABLE_JIT:
         return silent(function)
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_folder())  # read when the dispatcher is made, so only ours is moved
+    folder = cache_folder(Path(function.__code__.co_filename))
+    config.CACHE_DIR = str(folder)  # read when the dispatcher is made, so only ours is moved
     try:
         compiled: F = numba.njit(**FLAGS)(function)
     finally:
@@ -56,18 +62,42 @@ def silent(function: F) -> F:
     return plain  # type: ignore[return-value]
 
 
-@cache
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: STICKSLIP_CACHE, or the user's cache folder."""
+def cache_folder(source: Path) -> Path:
+    """Where the compiled kernels of a file are kept: in STICKSLIP_CACHE, or the user's cache folder."""
     root = os.environ.get("STICKSLIP_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "stickslip"
     )
-    package = Path(__file__).parent
     flags = (numba.__version__, os.environ.get("NUMBA_BOUNDSCHECK", "0"))
     digest = hashlib.sha256(repr(flags).encode())
-    for source in sorted(package.rglob("*.py")):
-        digest.update(source.read_bytes())
+    for file in sorted(made_of(source)):
+        digest.update(text_of(file).encode())
     return Path(root) / f"kernels-{digest.hexdigest()[:16]}"
+
+
+@cache
+def made_of(source: Path) -> set[Path]:
+    """A file, and the files of this package that it imports, directly or not."""
+    found, new = {source}, [source]
+    while new:
+        fresh = imported_by(new.pop()) - found
+        found |= fresh
+        new += fresh
+    return found
+
+
+@cache
+def imported_by(source: Path) -> frozenset[Path]:
+    """The files of this package that a file imports; all files of a folder where it imports from the folder."""
+    files: set[Path] = set()
+    for name in IMPORT.findall(text_of(source)):
+        path = PACKAGE.parent.joinpath(*name.split("."))
+        files |= {path.with_suffix(".py")} if path.with_suffix(".py").is_file() else set(path.rglob("*.py"))
+    return frozenset(files)
+
+
+@cache
+def text_of(source: Path) -> str:
+    return source.read_text(encoding="utf-8")
 
 
 class _Announcer(event.Listener):

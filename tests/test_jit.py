@@ -1,0 +1,55 @@
+"""The cache of compiled kernels: a kernel is compiled again when something it is made of changes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from stickslip import jit
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package that calls itself stickslip: caller -> callee -> deep, and a bystander."""
+    folder = tmp_path / "stickslip"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "caller.py").write_text("from stickslip.callee import f\n")
+    (folder / "callee.py").write_text("import stickslip.inner.deep as deep\n")
+    (folder / "inner" / "deep.py").write_text("def g():\n    from stickslip.bystander import h\n")
+    (folder / "bystander.py").write_text("h = 1\n")
+    monkeypatch.setattr(jit, "PACKAGE", folder)
+    return folder
+
+
+def folders_of(package: Path) -> dict[str, Path]:
+    for remembered in (jit.made_of, jit.imported_by, jit.text_of):
+        remembered.cache_clear()
+    return {name: jit.cache_folder(package / f"{name}.py") for name in ("caller", "callee", "inner/deep", "bystander")}
+
+
+@pytest.mark.parametrize(
+    ("changed", "touched"),
+    [
+        ("inner/deep", {"caller", "callee", "inner/deep"}),
+        ("callee", {"caller", "callee"}),
+        ("bystander", {"bystander"}),
+    ],
+)
+def test_a_change_reaches_the_files_that_import_it_and_no_others(package: Path, changed: str, touched: set[str]):
+    before = folders_of(package)
+    with (package / f"{changed}.py").open("a") as file:
+        file.write("# changed\n")
+    after = folders_of(package)
+    assert {name for name in after if after[name] != before[name]} == touched
+
+
+def test_what_a_file_is_made_of_covers_every_kernel_it_sees():
+    """The static search finds each stickslip module that a kernel's globals reach."""
+    import stickslip.simulation.march  # noqa: F401
+
+    for module in [module for name, module in sys.modules.items() if name.startswith("stickslip.")]:
+        path, kernels = Path(str(module.__file__)), [f for f in vars(module).values() if hasattr(f, "py_func")]
+        seen = {Path(kernel.py_func.__code__.co_filename) for kernel in kernels}
+        assert seen <= jit.made_of(path)
