@@ -28,14 +28,12 @@ from peers import duration, table
 
 import stickslip.simulation.simulate as simulation
 from stickslip.dynamics.contact_rows import fill_rows
-from stickslip.dynamics.delassus import delassus_blocks
-from stickslip.dynamics.motion import free_motion
+from stickslip.dynamics.motion import advance, free_motion
 from stickslip.jit import kernel
-from stickslip.problems.residual import judge_cone
 from stickslip.scene.compile import compile_scene
-from stickslip.simulation.march import look, march, note, note_contacts, pose, remember, room_to_record, states
+from stickslip.simulation.march import look, march, note, note_contacts, pose, remember, room_to_record, solve, states
 from stickslip.simulation.step import Engine
-from stickslip.solvers.nsgs import iterate
+from stickslip.simulation.sweeps import judged, room_for_answer, room_for_law
 
 STEPS = {"slide": 300, "stick": 1000, "slip": 1000, "stack": 1000, "slab": 1000, "pile": 150}
 ROUNDS, SPENT = 7, 0.05  # of each stage, and the seconds that one should take
@@ -48,9 +46,15 @@ def free_motions(state, rules, work, times):
 
 
 @kernel
-def looks(model, state, rules, work, times):
+def advances(state, rules, work, times):
     for _ in range(times):
-        look(model, state, rules, work)
+        advance(work.bodies, state, rules.h, work.bodies.v)
+
+
+@kernel
+def looks(state, rules, work, times):
+    for _ in range(times):
+        look(state, rules, work)
 
 
 @kernel
@@ -60,42 +64,34 @@ def fills(state, work, count, times):
 
 
 @kernel
-def delassus_matrices(work, count, times):
+def poses(state, rules, work, memory, law, answer, times):
+    for _ in range(times):
+        pose(state, rules, work, memory, law, answer)
+
+
+@kernel
+def solves(rules, work, memory, law, answer, times):
+    sweeps = 0
+    for _ in range(times):
+        answer.p[:] = answer.start
+        sweeps, _, _ = solve(rules, work, memory, law, answer)
+    return sweeps
+
+
+@kernel
+def judgements(rules, work, law, answer, times):
     total = 0.0
     for _ in range(times):
-        total += delassus_blocks(work.free, work.rows, count, 3).diagonal[0, 0]
+        total += judged(work.rows, work.moving, law, work.bodies.v, rules.tol, answer.p, answer.u, answer.v)[0]
     return total
 
 
 @kernel
-def poses(state, rules, work, memory, count, times):
-    total = 0.0
+def notes(state, rules, work, memory, record, count, law, answer, times):
     for _ in range(times):
-        total += pose(state, rules, work, memory, count)[1][0]
-    return total
-
-
-@kernel
-def solves(W, q, mu, start, rules, p, times):
-    for _ in range(times):
-        p[:] = start
-        iterate(W, q, mu, mu, False, rules.tol, rules.sweeps, rules.patience, p)
-
-
-@kernel
-def judgements(W, q, mu, p, u, rules, times):
-    total = 0.0
-    for _ in range(times):
-        total += judge_cone(W, q, mu, mu, rules.tol, p, u)[0]
-    return total
-
-
-@kernel
-def notes(state, rules, work, memory, record, count, W, mu, p, u, times):
-    for _ in range(times):
-        note_contacts(record, 0, work.contacts, work.rows, count, p, work.bodies.v, mu)
-        states(p, u, mu, W.diagonal, rules.tol, 0, record.state)
-        remember(memory, work.contacts, work.rows, count, p)
+        note_contacts(record, 0, work.contacts, law, answer)
+        states(answer.p, answer.u, law.mu, law.own, rules.tol, 0, record.state)
+        remember(memory, work.contacts, work.rows, count, answer.p, answer.p)
         note(record, 0, count, state, 1, 0.0)
 
 
@@ -148,25 +144,24 @@ def stages(setting: Setting, run: simulation.Run) -> list[str]:
     engine.enlarge(8 * len(setting.blocks) + 64)
     work, memory = engine.work, engine.memory
     record = room_to_record(model, 1, work.contacts.capacity)
-    while march(model, state, rules, work, memory, record)[0] == 0:  # a step, so that there is something to start from
+    while march(state, rules, work, memory, record, 0)[0] == 0:  # a step, so that there is something to start from
         if not simulation.followed_path(engine, state, rules):
             run.one_step(engine, 0)
-    count = look(model, state, rules, work)
+    count = look(state, rules, work)
     free = spent(free_motions, state, rules, work)
-    collision = spent(looks, model, state, rules, work) - free
+    collision = spent(looks, state, rules, work) - free
     rows = spent(fills, state, work, count)
-    delassus = spent(delassus_matrices, work, count)
-    law = spent(poses, state, rules, work, memory, count) - rows - delassus
-    W, q, mu, start = pose(state, rules, work, memory, count)
-    p, u = start.copy(), np.empty_like(q)
-    _, sweeps = iterate(W, q, mu, mu, False, rules.tol, rules.sweeps, rules.patience, p)
-    solve = spent(solves, W, q, mu, start, rules, p)
-    judge = spent(judgements, W, q, mu, p, u, rules)
-    noted = spent(notes, state, rules, work, memory, record, count, W, mu, p, u)
-    times = [free, collision, rows, delassus, law, solve, judge, noted]
+    law, answer = room_for_law(3, count), room_for_answer(3, count, work.bodies.v)
+    asked = spent(poses, state, rules, work, memory, law, answer) - rows
+    sweeps = solves(rules, work, memory, law, answer, 1)
+    solved = spent(solves, rules, work, memory, law, answer)
+    judge = spent(judgements, rules, work, law, answer)
+    noted = spent(notes, state, rules, work, memory, record, count, law, answer)
+    moved = spent(advances, state.copy(), rules, work)
+    times = [free, collision, rows, asked, solved, noted, moved]
     shares = [f"{duration(time)} ({time / sum(times):.0%})" for time in times]
-    each = duration((solve - 2 * judge) / max(1, sweeps) / count)
-    return [setting.name, f"{count}", f"{W.first.size}", duration(sum(times)), *shares, f"{sweeps}", each]
+    each = duration((solved - (1 + (sweeps > 0)) * judge) / max(1, sweeps) / count)
+    return [setting.name, f"{count}", duration(sum(times)), *shares, duration(judge), f"{sweeps}", each]
 
 
 def spent(function: Callable[..., Any], *arguments: Any) -> float:
@@ -191,8 +186,8 @@ def main() -> None:
     head = ["scene", "loop", "calls of march", "in march", "interior point calls", "in them", "sweeps", "90 %"]
     print(table(head, [counted for counted, _ in rows]))
     print("\none step, each stage alone:\n")
-    head = ["scene", "contacts", "blocks", "sum", "free motion", "collision", "rows", "Delassus", "law, recall"]
-    head += ["solve", "residual", "record", "sweeps", "a contact and sweep"]
+    head = ["scene", "contacts", "sum", "free motion", "collision", "rows", "law, recall", "solve", "record", "advance"]
+    head += ["residual", "sweeps", "a contact and sweep"]
     print(table(head, [parts for _, parts in rows]))
 
 

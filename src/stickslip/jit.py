@@ -38,6 +38,16 @@ FLAGS: dict[str, Any] = {
 
 def kernel(function: F) -> F:
     """Compile `function` on first use. Kernels take canonical arrays, check nothing and never raise."""
+    return compiled(function)
+
+
+def inlined(function: F) -> F:
+    """A kernel that becomes part of its caller. For glue that takes tuples of many arrays, whose call costs more than
+    what it does; the caller is compiled anew with it, so not for large ones with many callers."""
+    return compiled(function, inline="always")
+
+
+def compiled(function: F, **flags: Any) -> F:
     config: Any = numba.config
     if config.DISABLE_JIT:
         return silent(function)
@@ -45,10 +55,10 @@ def kernel(function: F) -> F:
     folder = cache_folder(Path(function.__code__.co_filename))
     config.CACHE_DIR = str(folder)  # read when the dispatcher is made, so only ours is moved
     try:
-        compiled: F = numba.njit(**FLAGS)(function)
+        dispatcher: F = numba.njit(**FLAGS, **flags)(function)
     finally:
         config.CACHE_DIR = before
-    return compiled
+    return dispatcher
 
 
 def silent(function: F) -> F:

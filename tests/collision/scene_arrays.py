@@ -98,7 +98,7 @@ def contacts_of(model, state, reach=0.0, capacity=1000):
     """The contacts, cut to their number."""
     contacts = room_for(capacity)
     reach = np.full(model.kind.size, reach) if np.isscalar(reach) else reach
-    count = find_contacts(model, state, reach, workspace(model), contacts)
+    count = find_contacts(state, reach, workspace(model), contacts)
     assert count <= capacity
     return type(contacts)(*(column[:count] for column in contacts))
 

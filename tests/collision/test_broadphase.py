@@ -76,7 +76,7 @@ def test_without_room_the_true_count_is_told_and_what_fits_is_there(capacity):
     model = model_of([plane(), box(1, 1, 1), box(1, 1, 1)])
     state = state_of([(0, 0, 0), (0, 0, 1), (0.5, 0, 3)])
     whole, part = contacts_of(model, state), room_for(capacity)
-    assert find_contacts(model, state, np.zeros(3), workspace(model), part) == whole.gap.size == 8
+    assert find_contacts(state, np.zeros(3), workspace(model), part) == whole.gap.size == 8
     for few, all_ in zip(part, whole, strict=True):
         np.testing.assert_array_equal(few, all_[:capacity])
 

@@ -30,9 +30,10 @@ def box_on_springs():
 
 
 def discs_in_the_plane():
+    """The wall is smooth: a disc that rests against it and the floor then has impulses that are determined."""
     scene = ss.Scene(planar=True)
     scene.add_plane(friction=0.4)
-    scene.add_plane(normal=(1, 0), offset=-0.25, friction=0.2)
+    scene.add_plane(normal=(1, 0), offset=-0.25, friction=0.0)
     for i in range(5):
         scene.add_sphere(0.1, mass=1.0, position=(0.03 * i, 0.15 + 0.25 * i), velocity=(-0.5, 0.0), spin=2.0 * i)
     return scene, ss.Coulomb()

@@ -23,7 +23,7 @@ from stickslip.collision.gjk import simplex
 from stickslip.collision.manifold import NONE, spots
 from stickslip.collision.pairs import meet
 from stickslip.collision.placement import AXES, BOUND, BOX, CAPSULE, CYLINDER, HALF, PLANE, REACH, place, tabulate
-from stickslip.jit import kernel
+from stickslip.jit import inlined, kernel
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
 
 Booleans = NDArray[np.bool_]
@@ -46,10 +46,16 @@ class Grids(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room for `find_contacts`; nothing in it is kept from one call to the next."""
+    """What `find_contacts` needs of a Model, and room; nothing is kept from one call to the next."""
 
-    # the shapes, see `tabulate`
-    kind: Integers  # (ns,)
+    planar: bool
+    bodies: int
+    apart: Integers  # see Model
+    # the shapes
+    body: Integers  # (ns,)
+    position: Floats  # (ns, 3)   in the frames of their bodies
+    rotation: Floats  # (ns, 3, 3)
+    kind: Integers  # (ns,)   see `tabulate`
     table: Floats  # (ns, COLUMNS)
     free: Booleans  # (ns,)   is its body
     # the pairs
@@ -79,6 +85,12 @@ def workspace(model: Model) -> Workspace:
         order=np.zeros(count, np.int64),
     )
     return Workspace(
+        planar=model.planar,
+        bodies=model.kind.size,
+        apart=model.apart,
+        body=model.shape_body,
+        position=model.shape_position,
+        rotation=model.shape_rotation,
         kind=kind,
         table=table,
         free=model.kind[model.shape_body] == Kind.FREE,
@@ -92,22 +104,20 @@ def workspace(model: Model) -> Workspace:
     )
 
 
-@kernel
-def find_contacts(model: Model, state: State, reach: Floats, work: Workspace, contacts: Contacts) -> int:
+@inlined
+def find_contacts(state, reach, work, contacts):
     """All contacts with gap <= reach[body_a] + reach[body_b], sorted by (shape_a, shape_b, feature).
 
     Returns how many there are. Where that is more than `contacts` has room for, those beyond are not written.
     """
-    kind, table, body, local, turn = work.kind, work.table, model.shape_body, model.shape_position, model.shape_rotation
-    place(kind, body, local, turn, state.position, state.quaternion, reach, model.planar, table)
-    free, apart, grids, pairs, ordered = work.free, model.apart, work.grids, work.pairs, work.ordered
-    simplex, outline, clipped, spots = work.simplex, work.outline, work.clipped, work.spots
-    found = near_pairs(kind, table, body, free, apart, model.kind.size, grids, pairs, ordered)
-    if found <= pairs.shape[0]:
-        return meet(pairs, found, kind, table, model.planar, simplex, outline, clipped, spots, contacts)
-    more, more_ordered = np.empty((found, 2), np.int64), np.empty((found, 2), np.int64)
-    found = near_pairs(kind, table, body, free, apart, model.kind.size, grids, more, more_ordered)
-    return meet(more, found, kind, table, model.planar, simplex, outline, clipped, spots, contacts)
+    kind, table, body, planar = work.kind, work.table, work.body, work.planar
+    place(kind, body, work.position, work.rotation, state.position, state.quaternion, reach, planar, table)
+    free, apart, grids, pairs, ordered = work.free, work.apart, work.grids, work.pairs, work.ordered
+    found = near_pairs(kind, table, body, free, apart, work.bodies, grids, pairs, ordered)
+    if found > pairs.shape[0]:
+        pairs, ordered = np.empty((found, 2), np.int64), np.empty((found, 2), np.int64)
+        found = near_pairs(kind, table, body, free, apart, work.bodies, grids, pairs, ordered)
+    return meet(pairs, found, kind, table, planar, work.simplex, work.outline, work.clipped, work.spots, contacts)
 
 
 @kernel

@@ -50,7 +50,8 @@ def fill_rows(shape_body, bodies, position, contacts, count, rows):
 
 @kernel
 def set_frame(n_x, n_y, n_z, planar, F):
-    """Tangents to a unit normal: t = x and o = y for n = z, turning smoothly with n but at n_z = 0 [1].
+    """Tangents to a unit normal: t = x and o = y for n = z, turning smoothly with n but at n_z = -1/2, for walls with
+    n_z = 0 up to rounding are common [1].
 
     [1] Duff et al., Building an orthonormal basis, revisited, J. Computer Graphics Techniques 6 (2017) 1-8.
     """
@@ -58,7 +59,7 @@ def set_frame(n_x, n_y, n_z, planar, F):
     if planar:
         F[1, 0], F[1, 1], F[1, 2] = n_z, 0.0, -n_x
         return
-    s = math.copysign(1.0, n_z)
+    s = 1.0 if n_z > -0.5 else -1.0
     a = -1.0 / (s + n_z)
     b = n_x * n_y * a
     F[1, 0], F[1, 1], F[1, 2] = 1.0 + s * n_x * n_x * a, s * b, -s * n_x
@@ -90,14 +91,28 @@ def contact_velocity(body, jacobian, i, c, v):
 
 
 @kernel
+def relative(J, v):
+    """J v of one side of a contact: normal, tangent, other tangent."""
+    n, t, o = 0.0, 0.0, 0.0
+    for k in range(6):
+        n += J[0, k] * v[k]
+        t += J[1, k] * v[k]
+        o += J[2, k] * v[k]
+    return n, t, o
+
+
+@kernel
+def move(Y, p_n, p_1, p_2, v):
+    """v <- v + M⁻¹ Jᵀ p of one side of a contact."""
+    for k in range(6):
+        v[k] += Y[0, k] * p_n + Y[1, k] * p_1 + Y[2, k] * p_2
+
+
+@kernel
 def push(rows, count, p, v):
     """v <- v + M⁻¹ Jᵀ p, with the impulses p (d count,)."""
     d = p.size // count
-    body, Y = rows.body, rows.response
     for i in range(count):
-        for side in range(2):
-            b = body[i, side]
-            for c in range(d):
-                impulse = p[d * i + c]
-                for k in range(6):
-                    v[b, k] += Y[i, side, c, k] * impulse
+        p_n, p_1, p_2 = p[d * i], p[d * i + 1], p[d * i + 2] if d == 3 else 0.0
+        move(rows.response[i, 0], p_n, p_1, p_2, v[rows.body[i, 0]])
+        move(rows.response[i, 1], p_n, p_1, p_2, v[rows.body[i, 1]])

@@ -2,9 +2,10 @@
 
     0 <= p_n  ⊥  u_n + ε p_n + d >= 0                                                                         (1)
 
-    Gap(recovery)     ε = 0,  d = ψ/h where ψ > 0: the gap may close, no more [1];
-                      d = recovery ψ/h where ψ < 0: this share of the overlap is taken back in a step. Recovery 1 takes
-                      it back at once and leaves the velocity of that behind; a small share does so gently
+    Gap(recovery)     ε = 0,  d = ψ/h where ψ > TOUCHING: the gap may close, no more [1];
+                      d = recovery ψ/h where ψ <= TOUCHING: this share of the overlap is taken back in a step. Recovery 1
+                      takes it back at once and leaves the velocity of that behind; a small share does so gently. It
+                      holds for the gaps that are rounding too, else contacts at rest would open and close for ever
     Relaxation(k, b)  ε = 1/(h² k + h b),  d = ε h k ψ: a spring and a damper, met implicitly [2];
                       a rigid contact, k = ∞, has ε = 0 and d = ψ/h
     None              ε = d = 0 where the contact is closed, ψ <= TOUCHING; open contacts are left out. What overlaps
@@ -89,7 +90,7 @@ def normal_terms(problem: ContactProblem, stabilisation: Stabilisation) -> tuple
     if stabilisation is None:
         return none, none
     if isinstance(stabilisation, Gap):
-        return np.where(gap > 0, gap, stabilisation.recovery * gap) / problem.h, none
+        return np.where(gap > TOUCHING, gap, stabilisation.recovery * gap) / problem.h, none
     stiffness, damping = chosen(problem, stabilisation, "stiffness"), chosen(problem, stabilisation, "damping")
     share, compliance = relaxed(problem.h, stiffness, damping, "stiffness and damping")
     return share * gap, compliance

@@ -1,9 +1,9 @@
 """The compiled loop: many steps of Coulomb friction in one call, for scenes without joints.
 
-`march` is the step of simulation/step.py with the kernels called directly. Only the solver is fixed, nonsmooth
-Gauss–Seidel from the impulses of the step before. Where that is slow the loop returns before the step is made; the
-interior point method is called for the problem of that step (`posed`), and the loop goes on from its impulses. So
-compiled code that is seldom needed is not part of the loop.
+`march` is the step of simulation/step.py with the kernels called directly. Only the solver is fixed, Gauss–Seidel in
+the velocities of the bodies (simulation/sweeps.py) from the impulses of the step before. Where that is slow the loop
+returns before the step is made; the interior point method is called for the problem of that step (`posed`), and the
+loop goes on from its impulses. So compiled code that is seldom needed is not part of the loop.
 """
 
 from __future__ import annotations
@@ -17,18 +17,15 @@ from numpy.typing import NDArray
 
 from stickslip.collision.broadphase import Workspace, find_contacts, workspace
 from stickslip.collision.contacts import Contacts, room_for
-from stickslip.dynamics.contact_rows import ContactRows, contact_velocity, fill_rows, push, room_for_rows
+from stickslip.dynamics.contact_rows import ContactRows, contact_velocity, fill_rows, room_for_rows
 from stickslip.dynamics.delassus import delassus_blocks
 from stickslip.dynamics.motion import Bodies, advance, bodies_of, free_motion
 from stickslip.friction.stabilisation import TOUCHING
-from stickslip.jit import kernel
+from stickslip.jit import inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
-from stickslip.problems.residual import judge_cone
 from stickslip.scene.model import Floats, Integers, Kind, Model
-from stickslip.solvers.nsgs import iterate as sweep_until
-from stickslip.solvers.solution import Status
+from stickslip.simulation.sweeps import judged, own_blocks, room_for_answer, room_for_law, settle
 
-SOLVED = int(Status.SOLVED)
 OPEN, STICK, SLIP = (int(state) for state in ContactState)
 
 
@@ -73,6 +70,7 @@ class Work(NamedTuple):
     """What steps share, and arrays that each fills anew."""
 
     free: NDArray[np.bool_]  # (nb,)   whether a body moves by the forces on it
+    moving: NDArray[np.bool_]  # (nb,)   whether it moves at all
     bodies: Bodies
     surfaces: Surfaces
     collision: Workspace
@@ -84,8 +82,11 @@ class Memory(NamedTuple):
     """The contacts of the last step and their impulses in world axes, by which the next one starts."""
 
     known: Integers  # (1,)   how many
+    moved: NDArray[np.bool_]  # (1,)   whether the last step took more than a sweep
+    answered: NDArray[np.bool_]  # (1,)   whether they are already those of the step at hand
     key: Integers  # (capacity, 3)   shape_a, shape_b, feature
     impulse: Floats  # (capacity, 3)
+    trend: Floats  # (capacity, 3)   how they changed in that step
 
 
 class Record(NamedTuple):
@@ -114,11 +115,13 @@ def room_to_work(model: Model, capacity: int) -> Work:
         model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
     )
     rooms = workspace(model), room_for(capacity), room_for_rows(capacity)
-    return Work(model.kind == Kind.FREE, bodies_of(model), surfaces, *rooms)
+    return Work(model.kind == Kind.FREE, model.kind != Kind.STATIC, bodies_of(model), surfaces, *rooms)
 
 
 def no_memory(capacity: int) -> Memory:
-    return Memory(np.zeros(1, np.int64), np.zeros((capacity, 3), np.int64), np.zeros((capacity, 3)))
+    impulse, trend = np.zeros((capacity, 3)), np.zeros((capacity, 3))
+    flags = np.zeros(1, np.bool_), np.zeros(1, np.bool_)
+    return Memory(np.zeros(1, np.int64), *flags, np.zeros((capacity, 3), np.int64), impulse, trend)
 
 
 def room_to_record(model: Model, steps: int, capacity: int) -> Record:
@@ -144,39 +147,44 @@ def room_to_record(model: Model, steps: int, capacity: int) -> Record:
 
 
 @kernel
-def march(model, state, rules, work, memory, record):
-    """Steps until the record is full or one is not solved. Returns the steps made and why it ended."""
-    h, bodies, contacts, rows = rules.h, work.bodies, work.contacts, work.rows
-    for k in range(record.residual.size):
-        count = look(model, state, rules, work)
+def march(state, rules, work, memory, record, first):
+    """Steps from number `first` of the record until that is full or one is not solved. Returns the steps in the record
+    and why it ended."""
+    h, bodies, contacts, rows, d = rules.h, work.bodies, work.contacts, work.rows, 2 if work.bodies.planar else 3
+    law, answer = room_for_law(d, 0), room_for_answer(d, 0, bodies.v)
+    for k in range(first, record.residual.size):
+        count = look(state, rules, work)
         if count > contacts.gap.size:
             return k, NO_ROOM
-        if record.contact_start[k] + count > record.gap.size:
+        begin = record.contact_start[k]
+        if begin + count > record.gap.size:
             return k, FULL
         sweeps, residual = 0, 0.0
         if count > 0:
-            W, q, mu, p = pose(state, rules, work, memory, count)
-            u = np.empty_like(q)
-            _, sweeps = sweep_until(W, q, mu, mu, False, rules.tol, rules.sweeps, rules.patience, p)
-            residual, solved = judge_cone(W, q, mu, mu, rules.tol, p, u)
+            if count != law.mu.size:
+                law, answer = room_for_law(d, count), room_for_answer(d, count, bodies.v)
+            pose(state, rules, work, memory, law, answer)
+            sweeps, residual, solved = solve(rules, work, memory, law, answer)
             if not solved:
                 return k, NOT_SOLVED
-            push(rows, count, p, bodies.v)
-            note_contacts(record, record.contact_start[k], contacts, rows, count, p, bodies.v, mu)
-            states(p, u, mu, W.diagonal, rules.tol, record.contact_start[k], record.state)
-            remember(memory, contacts, rows, count, p)
+            note_contacts(record, begin, contacts, law, answer)
+            states(answer.p, answer.u, law.mu, law.own, rules.tol, begin, record.state)
+            if not memory.answered[0]:
+                remember(memory, contacts, rows, count, answer.p, answer.start)
+            memory.moved[0], memory.answered[0] = sweeps != 1, False
+            advance(bodies, state, h, answer.v)
         else:
             memory.known[0] = 0
-        advance(bodies, state, h, bodies.v)
+            advance(bodies, state, h, bodies.v)
         note(record, k, count, state, sweeps, residual)
     return record.residual.size, DONE
 
 
-@kernel
-def look(model, state, rules, work):
+@inlined
+def look(state, rules, work):
     """How the bodies would move without contact, and what they touch. Returns the number of contacts that count."""
     free_motion(work.bodies, state, rules.h)
-    count = find_contacts(model, state, work.bodies.reach, work.collision, work.contacts)
+    count = find_contacts(state, work.bodies.reach, work.collision, work.contacts)
     if count > work.contacts.gap.size:
         return count
     return leave_out(work.surfaces, state, rules, work.contacts, count)
@@ -218,30 +226,29 @@ def along(x, n, centre, v):
     )
 
 
-@kernel
-def pose(state, rules, work, memory, count):
-    """W, q and mu of the cone problem of this step, and the impulses to start from."""
-    bodies, rows = work.bodies, work.rows
-    d = 2 if bodies.planar else 3
-    fill_rows(work.surfaces.body, bodies, state.position, work.contacts, count, rows)
-    W = delassus_blocks(work.free, rows, count, d)
-    q, mu, p = np.empty(d * count), np.empty(count), np.zeros(d * count)
-    contact_law(work.surfaces, state.velocity, bodies.v, rules, work.contacts, rows, count, q, mu, W.diagonal)
-    recall(memory, work.contacts, rows, count, p)
-    return W, q, mu, p
+@inlined
+def pose(state, rules, work, memory, law, answer):
+    """What this step asks of its contacts, the impulses of the last step, and how they changed in it."""
+    bodies, rows, contacts, count = work.bodies, work.rows, work.contacts, law.mu.size
+    fill_rows(work.surfaces.body, bodies, state.position, contacts, count, rows)
+    contact_law(work.surfaces, state.velocity, bodies.v, rules, contacts, rows, law)
+    own_blocks(rows, law)
+    recall(memory, contacts, rows, count, answer.start, answer.trend)
+    answer.p[:] = answer.start
 
 
 @kernel
-def contact_law(surfaces, before, v, rules, contacts, rows, count, q, mu, diagonal):
-    """q, the contact velocities of the free motion with the terms of gap and impact; mu; compliance of the normals.
+def contact_law(surfaces, before, v, rules, contacts, rows, law):
+    """Fill a Law but for `own` and `scales`.
 
     The laws are those of friction/stabilisation.py and friction/impact.py, contact by contact.
     """
-    h, d, body, J = rules.h, q.size // mu.size, rows.body, rows.jacobian
-    for i in range(count):
+    h, mu, w, body, J = rules.h, law.mu, law.w, rows.body, rows.jacobian
+    d = law.q.size // mu.size
+    for i in range(mu.size):
         a, b = surfaces.material[contacts.shape_a[i]], surfaces.material[contacts.shape_b[i]]
         for c in range(d):
-            q[d * i + c] = contact_velocity(body, J, i, c, v)
+            law.q[d * i + c] = contact_velocity(body, J, i, c, v)
         mu[i] = surfaces.friction_static[a, b]
         if surfaces.friction_kinetic[a, b] != mu[i]:
             slip = contact_velocity(body, J, i, 1, before) ** 2
@@ -250,23 +257,36 @@ def contact_law(surfaces, before, v, rules, contacts, rows, count, q, mu, diagon
             if slip > rules.slip_speed**2:
                 mu[i] = surfaces.friction_kinetic[a, b]
         gap, e = contacts.gap[i], surfaces.restitution[a, b]
-        if e > 0.0:
-            approach = -contact_velocity(body, J, i, 0, before)
-            if approach > rules.rest_speed:
-                q[d * i] -= e * approach
-                continue
-        if rules.relaxed:
+        w[i] = law.compliance[i] = 0.0
+        approach = -contact_velocity(body, J, i, 0, before) if e > 0.0 else 0.0
+        if e > 0.0 and approach > rules.rest_speed:
+            w[i] = -e * approach
+        elif rules.relaxed:
             stiffness = surfaces.stiffness[a, b] if rules.stiffness < 0.0 else rules.stiffness
             damping = surfaces.damping[a, b] if rules.damping < 0.0 else rules.damping
-            q[d * i] += gap / h if stiffness == np.inf else gap * stiffness / (h * stiffness + damping)
-            diagonal[0, i] += 1.0 / (h * (h * stiffness + damping))
+            w[i] = gap / h if stiffness == np.inf else gap * stiffness / (h * stiffness + damping)
+            law.compliance[i] = 1.0 / (h * (h * stiffness + damping))
         elif not rules.closed_only:
-            q[d * i] += gap / h if gap > 0.0 else rules.recovery * gap / h
+            w[i] = gap / h if gap > TOUCHING else rules.recovery * gap / h
+        law.q[d * i] += w[i]
+
+
+@inlined
+def solve(rules, work, memory, law, answer):
+    """Gauss–Seidel, if the answer is not known yet. Returns the sweeps, the residual and whether it is solved."""
+    if memory.answered[0]:
+        residual, solved = judged(work.rows, work.moving, law, work.bodies.v, rules.tol, answer.p, answer.u, answer.v)
+        return 0, residual, solved
+    return settle(
+        work.rows, work.bodies, work.moving, work.free, law, memory.moved[0], rules.tol, rules.sweeps, rules.patience,
+        answer,
+    )  # fmt: skip
 
 
 @kernel
-def recall(memory, contacts, rows, count, p):
-    """Start from the impulses of the same contacts in the last step; both lists are sorted by shapes and feature."""
+def recall(memory, contacts, rows, count, p, trend):
+    """p, the impulses of the same contacts in the last step, and `trend`, how they changed in it; both lists are sorted
+    by shapes and feature."""
     d, key, j, last = p.size // count if count else 0, memory.key, 0, memory.known[0]
     for i in range(count):
         a, b, f = contacts.shape_a[i], contacts.shape_b[i], contacts.feature[i]
@@ -274,37 +294,43 @@ def recall(memory, contacts, rows, count, p):
             key[j, 0] < a or (key[j, 0] == a and (key[j, 1] < b or (key[j, 1] == b and key[j, 2] < f)))
         ):
             j += 1
-        if j < last and key[j, 0] == a and key[j, 1] == b and key[j, 2] == f:
-            for c in range(d):
+        known = j < last and key[j, 0] == a and key[j, 1] == b and key[j, 2] == f
+        for c in range(d):
+            p[d * i + c] = trend[d * i + c] = 0.0
+            if known:
                 for k in range(3):
                     p[d * i + c] += rows.frame[i, c, k] * memory.impulse[j, k]
+                    trend[d * i + c] += rows.frame[i, c, k] * memory.trend[j, k]
 
 
 @kernel
-def remember(memory, contacts, rows, count, p):
+def remember(memory, contacts, rows, count, p, start):
+    """Keep the impulses p and how they changed from `start`; a contact that is new there changes by nothing."""
     d = p.size // count if count else 0
     memory.known[0] = count
     for i in range(count):
         memory.key[i, 0], memory.key[i, 1] = contacts.shape_a[i], contacts.shape_b[i]
         memory.key[i, 2] = contacts.feature[i]
+        known = 1.0 if start[d * i] > 0.0 else 0.0
         for k in range(3):
-            memory.impulse[i, k] = 0.0
+            memory.impulse[i, k] = memory.trend[i, k] = 0.0
             for c in range(d):
                 memory.impulse[i, k] += rows.frame[i, c, k] * p[d * i + c]
+                memory.trend[i, k] += known * rows.frame[i, c, k] * (p[d * i + c] - start[d * i + c])
 
 
 @kernel
-def note_contacts(record, begin, contacts, rows, count, p, v, mu):
-    d = p.size // count
-    for i in range(count):
+def note_contacts(record, begin, contacts, law, answer):
+    p, u, d = answer.p, answer.u, answer.p.size // law.mu.size
+    for i in range(law.mu.size):
         j = begin + i
         record.shape_a[j], record.shape_b[j] = contacts.shape_a[i], contacts.shape_b[i]
-        record.feature[j], record.gap[j], record.mu[j] = contacts.feature[i], contacts.gap[i], mu[i]
+        record.feature[j], record.gap[j], record.mu[j] = contacts.feature[i], contacts.gap[i], law.mu[i]
         for c in range(3):
             record.point[j, c], record.normal[j, c] = contacts.point[i, c], contacts.normal[i, c]
         for c in range(d):
-            record.impulse[j, c] = p[d * i + c]
-            record.slip[j, c] = contact_velocity(rows.body, rows.jacobian, i, c, v)
+            record.impulse[j, c], record.slip[j, c] = p[d * i + c], u[d * i + c]
+        record.slip[j, 0] -= law.w[i] + law.compliance[i] * p[d * i]  # the velocity itself
 
 
 @kernel
@@ -345,7 +371,12 @@ def note(record, k, count, state, sweeps, residual):
 
 
 @kernel
-def posed(model, state, rules, work, memory):
-    """The cone problem of the step at hand: what the loop returned from without an answer."""
-    count = look(model, state, rules, work)
-    return pose(state, rules, work, memory, count)
+def posed(state, rules, work, memory):
+    """W, q and mu of the cone problem of the step at hand, which the loop returned from without an answer, and the
+    impulses it started from."""
+    d, count = 2 if work.bodies.planar else 3, look(state, rules, work)
+    law, answer = room_for_law(d, count), room_for_answer(d, count, work.bodies.v)
+    pose(state, rules, work, memory, law, answer)
+    W = delassus_blocks(work.free, work.rows, count, d)
+    W.diagonal[0] += law.compliance
+    return W, law.q, law.mu, answer.start

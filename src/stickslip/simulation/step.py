@@ -59,7 +59,9 @@ class Engine:
         old, self.memory = self.memory, no_memory(capacity)
         kept = int(old.known[0])
         self.memory.known[0] = kept
-        self.memory.key[:kept], self.memory.impulse[:kept] = old.key[:kept], old.impulse[:kept]
+        self.memory.moved[:], self.memory.answered[:] = old.moved, old.answered
+        for new, array in zip(self.memory[3:], old[3:], strict=True):
+            new[:kept] = array[:kept]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,7 @@ def step(
         problem = with_first_loads(engine, problem, count, formulation, solver, tol)
     impulses, answer = solve_contacts(formulation, problem, solver, tol)
     v = problem.velocity_after(impulses)
-    remember(engine.memory, engine.work.contacts, engine.work.rows, count, impulses.p)
+    remember(engine.memory, engine.work.contacts, engine.work.rows, count, impulses.p, problem.previous)
     advance(engine.work.bodies, state, engine.h, spread(engine.free, v, engine.work.bodies.v))
     u = problem.H.T @ v + problem.w
     seconds = time.perf_counter() - started
@@ -102,7 +104,7 @@ def pose(engine: Engine, state: State) -> tuple[ContactProblem, int]:
     work = engine.work
     fill_rows(model.shape_body, work.bodies, state.position, work.contacts, count, work.rows)
     previous = np.zeros((2 if model.planar else 3) * count)
-    recall(engine.memory, work.contacts, work.rows, count, previous)
+    recall(engine.memory, work.contacts, work.rows, count, previous, np.zeros_like(previous))
     joint_count = joint_rows(model, state, h, engine.joints) if model.joint.size else 0
     problem = contact_problem(
         model, state, h, engine.free, work.bodies, work.contacts, work.rows, count, previous,
@@ -140,7 +142,7 @@ def touch(engine: Engine, state: State) -> int:
     """Find the contacts, with more room where there is not enough. Returns their number."""
     while True:
         work = engine.work
-        count = int(find_contacts(engine.model, state, work.bodies.reach, work.collision, work.contacts))
+        count = int(find_contacts(state, work.bodies.reach, work.collision, work.contacts))
         if count <= work.contacts.capacity:
             return count
         engine.enlarge(count)

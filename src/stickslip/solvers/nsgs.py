@@ -249,13 +249,17 @@ def planar_impulse(D, mu, associated, i, q_n, q_1):
 @kernel
 def inverses(D, mu):
     """W_ii⁻¹, nine entries a contact; zeros where the block is close to singular or μ = 0. None in the plane."""
-    contacts = D.shape[1] if D.shape[0] == 9 else 0
-    V = np.zeros((contacts, 9))
-    for i in range(contacts):
+    V = np.empty((D.shape[1] if D.shape[0] == 9 else 0, 9))
+    invert_blocks(D, mu, V)
+    return V
+
+
+@kernel
+def invert_blocks(D, mu, V):
+    for i in range(V.shape[0]):
         det, V[i, 0], V[i, 1], V[i, 2], V[i, 3], V[i, 4], V[i, 5], V[i, 6], V[i, 7], V[i, 8] = invert_block(
             D[0, i], D[1, i], D[2, i], D[3, i], D[4, i], D[5, i], D[6, i], D[7, i], D[8, i]
         )
         regular = mu[i] > 0.0 and det > REGULAR * D[0, i] * D[4, i] * D[8, i]
         for k in range(9):
             V[i, k] = V[i, k] / det if regular else 0.0
-    return V
