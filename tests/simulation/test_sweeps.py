@@ -1,4 +1,4 @@
-"""Gauss–Seidel in the velocities of the bodies and the correction of all contacts at once, against the Delassus matrix."""
+"""Gauss–Seidel in the velocities of the bodies, and the correction of all contacts, against the Delassus matrix."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from stickslip.simulation.sweeps import judged, room_for_answer, room_for_law
 H = 1e-3
 
 
-def stack(friction=ss.Coulomb()):
+def stack():
     scene = ss.Scene()
     scene.add_plane(friction=0.5)
     for i in range(4):
         scene.add_box(size=0.5, mass=1.0 + i, position=(0.01 * i, 0.0, 0.25 + 0.5 * i), stiffness=1e7, damping=1e3)
-    return scene, friction
+    return scene, ss.Coulomb()
 
 
 def stack_on_springs():
-    return stack(ss.Coulomb(ss.Relaxation()))
+    return stack()[0], ss.Coulomb(ss.Relaxation())
 
 
 def discs():
@@ -78,7 +78,7 @@ def pressed(mu, d, seed=0):
 
 @SCENES
 def test_velocities_and_residual_are_those_of_the_delassus_matrix(made):
-    rules, engine, law, answer, W, q, mu = first_step(made)
+    _, engine, law, answer, W, q, mu = first_step(made)
     p = pressed(mu, q.size // mu.size)
     u, expected = np.empty_like(q), np.empty_like(q)
     error, _ = judged(engine.work.rows, engine.work.moving, law, engine.work.bodies.v, 1e-6, p, u, answer.v)
@@ -102,7 +102,7 @@ def test_it_solves_the_problem_of_the_step(made):
 @SCENES
 def test_the_correction_takes_the_velocities_that_should_not_be(made):
     """(W + c + α) δ = -e over the components that are held, δ = 0 on the others."""
-    rules, engine, law, answer, W, q, mu = first_step(made)
+    _, engine, law, answer, W, q, mu = first_step(made)
     d, p = q.size // mu.size, pressed(mu, q.size // mu.size)
     work, u, delta = engine.work, np.empty_like(q), np.empty_like(q)
     judged(work.rows, work.moving, law, work.bodies.v, 1e-6, p, u, answer.v)

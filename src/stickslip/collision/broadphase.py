@@ -17,14 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.collision.contacts import Contacts
 from stickslip.collision.faces import outline
 from stickslip.collision.gjk import simplex
 from stickslip.collision.manifold import NONE, spots
 from stickslip.collision.pairs import meet
 from stickslip.collision.placement import AXES, BOUND, BOX, CAPSULE, CYLINDER, HALF, PLANE, REACH, place, tabulate
 from stickslip.jit import inlined, kernel
-from stickslip.scene.model import Floats, Integers, Kind, Model, State
+from stickslip.scene.model import Floats, Integers, Kind, Model
 
 Booleans = NDArray[np.bool_]
 FEW = 24  # shapes that are compared each with each

@@ -7,7 +7,6 @@ the rows of the bodies they share. In the plane there is no o.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np

@@ -3,9 +3,9 @@
     0 <= p_n  ⊥  u_n + ε p_n + d >= 0                                                                         (1)
 
     Gap(recovery)     ε = 0,  d = ψ/h where ψ > TOUCHING: the gap may close, no more [1];
-                      d = recovery ψ/h where ψ <= TOUCHING: this share of the overlap is taken back in a step. Recovery 1
-                      takes it back at once and leaves the velocity of that behind; a small share does so gently. It
-                      holds for the gaps that are rounding too, else contacts at rest would open and close for ever
+                      d = recovery ψ/h elsewhere: this share of the overlap is taken back in a step. Recovery 1 takes
+                      it back at once and leaves the velocity of that behind; a small share does so gently. It holds
+                      for gaps that are rounding too, else contacts at rest would open and close for ever
     Relaxation(k, b)  ε = 1/(h² k + h b),  d = ε h k ψ: a spring and a damper, met implicitly [2];
                       a rigid contact, k = ∞, has ε = 0 and d = ψ/h
     None              ε = d = 0 where the contact is closed, ψ <= TOUCHING; open contacts are left out. What overlaps
