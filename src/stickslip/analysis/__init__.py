@@ -1,0 +1,1 @@
+"""Questions about a mechanism in contact: can it jam, and sliding which way?"""
