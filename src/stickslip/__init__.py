@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from stickslip.dynamics.mechanisms import arm as arm
     from stickslip.dynamics.mechanisms import planar_rod as planar_rod
     from stickslip.dynamics.mechanisms import rod as rod
+    from stickslip.dynamics.pinocchio import FramePoint as FramePoint
+    from stickslip.dynamics.pinocchio import Robot as Robot
+    from stickslip.dynamics.pinocchio import load_robot as load_robot
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
     from stickslip.errors import SolveFailed as SolveFailed
@@ -118,6 +121,9 @@ _HOME = {
     "arm": "dynamics.mechanisms",
     "planar_rod": "dynamics.mechanisms",
     "rod": "dynamics.mechanisms",
+    "FramePoint": "dynamics.pinocchio",
+    "Robot": "dynamics.pinocchio",
+    "load_robot": "dynamics.pinocchio",
     "AnitescuPotra": "friction.anitescu_potra",
     "Box": "friction.box",
     "CompliantCone": "friction.compliant_cone",
