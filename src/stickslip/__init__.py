@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from stickslip.analysis.coupling import Sliding as Sliding
     from stickslip.analysis.coupling import friction_coupling as friction_coupling
     from stickslip.analysis.coupling import system_coupling as system_coupling
+    from stickslip.analysis.jamming import Family as Family
+    from stickslip.analysis.jamming import JamMap as JamMap
+    from stickslip.analysis.jamming import WorstPose as WorstPose
+    from stickslip.analysis.jamming import arm_family as arm_family
+    from stickslip.analysis.jamming import jam_map as jam_map
+    from stickslip.analysis.jamming import robot_family as robot_family
+    from stickslip.analysis.jamming import rod_family as rod_family
     from stickslip.analysis.scene_coupling import scene_contacts as scene_contacts
     from stickslip.analysis.scene_coupling import scene_coupling as scene_coupling
     from stickslip.dynamics.generalized import Constraint as Constraint
@@ -112,6 +119,13 @@ _HOME = {
     "Sliding": "analysis.coupling",
     "friction_coupling": "analysis.coupling",
     "system_coupling": "analysis.coupling",
+    "Family": "analysis.jamming",
+    "JamMap": "analysis.jamming",
+    "WorstPose": "analysis.jamming",
+    "arm_family": "analysis.jamming",
+    "jam_map": "analysis.jamming",
+    "robot_family": "analysis.jamming",
+    "rod_family": "analysis.jamming",
     "scene_contacts": "analysis.scene_coupling",
     "scene_coupling": "analysis.scene_coupling",
     "Constraint": "dynamics.generalized",

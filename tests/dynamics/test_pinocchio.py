@@ -1,6 +1,7 @@
 """Robots from files, through Pinocchio: the paper's arm, a floating rod, and what is refused."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,46 +13,12 @@ from stickslip.dynamics.pinocchio import read_plane
 
 pytest.importorskip("pinocchio", reason="needs the extra robots (pin)")
 
-TINY = '<inertia ixx="{0}" iyy="{1}" izz="{1}" ixy="0" ixz="0" iyz="0"/>'
-
-
-def arm_urdf(density=2.0):
-    """The arm of Peiret 2019: a column that turns about z, three links that turn about y."""
-    column = f'<inertial><mass value="1"/>{TINY.format(1e-9, 1e-9)}</inertial>'
-    links = [f'<link name="ground"/><link name="column">{column}</link>']
-    joints = [
-        '<joint name="turn" type="continuous"><parent link="ground"/><child link="column"/>'
-        '<origin xyz="0 0 0.6"/><axis xyz="0 0 1"/></joint>'
-    ]
-    before, along = "column", 0.0
-    for name, length in (("shoulder", 0.5), ("elbow", 0.5), ("wrist", 0.1)):
-        mass = density * length
-        links.append(
-            f'<link name="{name}_link"><inertial><origin xyz="{length / 2} 0 0"/><mass value="{mass}"/>'
-            f"{TINY.format(1e-12, mass * length**2 / 12)}</inertial></link>"
-        )
-        joints.append(
-            f'<joint name="{name}" type="revolute"><parent link="{before}"/><child link="{name}_link"/>'
-            f'<origin xyz="{along} 0 0"/><axis xyz="0 1 0"/>'
-            f'<limit lower="-3.2" upper="3.2" effort="1" velocity="1"/></joint>'
-        )
-        before, along = f"{name}_link", length
-    links.append('<link name="tip"/>')
-    ends = f'<parent link="{before}"/><child link="tip"/>'
-    joints.append(f'<joint name="fixed" type="fixed">{ends}<origin xyz="{along} 0 0"/></joint>')
-    return f'<robot name="arm">{"".join(links + joints)}</robot>'
+ARM = Path(__file__).parents[2] / "examples" / "robots" / "arm.urdf"
 
 
 @pytest.fixture
-def arm_file(tmp_path):
-    path = tmp_path / "arm.urdf"
-    path.write_text(arm_urdf())
-    return path
-
-
-@pytest.fixture
-def robot(arm_file):
-    return ss.load_robot(arm_file, ss.FramePoint("tip", friction=0.5))
+def robot():
+    return ss.load_robot(ARM, ss.FramePoint("tip", friction=0.5))
 
 
 def relative(q):
@@ -111,7 +78,8 @@ def test_tip_is_put_on_the_plane_by_one_joint(robot):
 def test_points_of_a_floating_rod(tmp_path):
     """The same file as a free body: the rod of the closed form, and a point that is not a frame's origin."""
     file = tmp_path / "rod.urdf"
-    inertial = f'<inertial><mass value="2"/>{TINY.format(1e-6, 2 / 12)}</inertial>'
+    inertia = f'<inertia ixx="1e-6" iyy="{2 / 12}" izz="{2 / 12}" ixy="0" ixz="0" iyz="0"/>'
+    inertial = f'<inertial><mass value="2"/>{inertia}</inertial>'
     file.write_text(f'<robot name="stick"><link name="stick">{inertial}</link></robot>')
     robot = ss.load_robot(file, ss.FramePoint("stick", point=(-0.5, 0, 0)), floating=True)
     angle = math.radians(60.0)
@@ -143,11 +111,11 @@ def test_mjcf(tmp_path):
         ss.load_robot(file)
 
 
-def test_bad_input_is_refused(arm_file, tmp_path, robot):
-    with pytest.raises(ss.InputError, match="frame is 'hand', expected one of universe, ground, "):
-        ss.load_robot(arm_file, ss.FramePoint("hand"))
+def test_bad_input_is_refused(tmp_path, robot):
+    with pytest.raises(ss.InputError, match="frame is 'finger', expected one of universe, ground, "):
+        ss.load_robot(ARM, ss.FramePoint("finger"))
     with pytest.raises(ss.InputError, match="frame is 'ground', which cannot move; expected one behind a joint"):
-        ss.load_robot(arm_file, ss.FramePoint("ground"))
+        ss.load_robot(ARM, ss.FramePoint("ground"))
     with pytest.raises(ss.InputError, match=r"normal is \(0, 0, 2\) of length 2, expected a unit vector"):
         ss.FramePoint("tip", normal=(0, 0, 2))
     with pytest.raises(ss.InputError, match=r"FramePoint: point\[1\] is nan"):

@@ -21,10 +21,12 @@ import os
 import xml.etree.ElementTree as xml
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.dynamics.contact_rows import set_frame
 from stickslip.dynamics.generalized import ContactPoint
@@ -74,16 +76,21 @@ class Robot:
     def velocities(self) -> int:
         return int(self.model.nv)
 
-    @property
+    @cached_property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints that move."""
         return tuple(self.model.names)[1:]
 
+    @cached_property
+    def above(self) -> NDArray[np.bool_]:
+        """The entries of M that Pinocchio computes: on and above the diagonal."""
+        return np.triu(np.ones((self.velocities, self.velocities), bool))
+
     def mass(self, q: Vector) -> Dense:
         import pinocchio as pin
 
-        M = np.triu(np.reshape(pin.crba(self.model, self.data, q), (self.velocities, self.velocities)))
-        return M + np.triu(M, 1).T
+        upper = np.reshape(pin.crba(self.model, self.data, q), (self.velocities, self.velocities))
+        return np.where(self.above, upper, upper.T)
 
     def bias(self, q: Vector, v: Vector) -> Vector:
         import pinocchio as pin
@@ -126,6 +133,9 @@ class Robot:
             raise InputError(f"{self.name}: joint is {name!r}, expected one with one degree of freedom, not {joint.nv}")
         return joint
 
+    def is_prismatic(self, name: str) -> bool:
+        return bool(self.joint(name).shortname().startswith("JointModelP"))
+
     def limits(self, name: str) -> tuple[float, float]:
         """Least and greatest angle or travel of a joint; those of a continuous one are a turn."""
         joint = self.joint(name)
@@ -149,7 +159,7 @@ class Robot:
             return self.moved(q, step)
 
         now = gap(q)
-        if kind.shortname().startswith("JointModelP"):  # prismatic
+        if self.is_prismatic(joint):
             slope = gap(moved(1.0)) - now
             ways = [-now / slope] if slope else []
         else:
