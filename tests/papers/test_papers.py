@@ -4,6 +4,7 @@ import pytest
 
 from stickslip.errors import InputError
 from stickslip.papers import peiret2017, preclik, trinkle2018
+from stickslip.papers import peiret2019_coupling as coupling2019
 from stickslip.papers.catalogue import PAPERS, entry
 from stickslip.papers.report import Check
 from stickslip.simulation.compare import compare
@@ -55,6 +56,15 @@ def test_figure_4_is_drawn(tmp_path):
     short = compare(peiret2017.cube(), 0.04, peiret2017.FIGURE_4, (2e-2, 1e-2), reference_dt=1e-2, solver="auto")
     peiret2017.draw_figure_4(short, str(tmp_path / "figure.png"))
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("make", [coupling2019.figure_2, coupling2019.figure_3, coupling2019.figure_6])
+def test_friction_coupling_of_peiret(make, tmp_path):
+    figure = tmp_path / "figure.png"
+    report = make(str(figure), quiet)
+    assert report.failed == ()
+    assert all(check.tolerance is not None for check in report.checks)
+    assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 def test_an_unknown_name():
