@@ -58,7 +58,7 @@ def test_figure_4_is_drawn(tmp_path):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("make", [coupling2019.figure_2, coupling2019.figure_3, coupling2019.figure_6])
+@pytest.mark.parametrize("make", [coupling2019.figure_2, coupling2019.figure_3])
 def test_friction_coupling_of_peiret(make, tmp_path):
     figure = tmp_path / "figure.png"
     report = make(str(figure), quiet)

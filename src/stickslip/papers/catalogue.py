@@ -36,7 +36,6 @@ PAPERS = {
         "figure 2: the generalized friction cone of a rod", "peiret2019_coupling", "figure_2", True
     ),
     "peiret2019-fig3": Entry("figure 3: which way a rod jams", "peiret2019_coupling", "figure_3", True),
-    "peiret2019-fig6": Entry("figure 6: where an arm jams", "peiret2019_coupling", "figure_6", True),
     "trinkle2018": Entry("the Stewart–Trinkle LCP on particles and spheres", "trinkle2018", "examples", True),
     "preclik": Entry("the stiff limit of a table, and what slides lifts", "preclik", "examples", True),
 }

@@ -1,9 +1,8 @@
 """Peiret, Kövecses, Font-Llagunes, Analysis of friction coupling and the Painlevé paradox in multibody systems,
-Multibody System Dynamics 45 (2019) 361-378: friction coupling, figures 2, 3 and 6.
+Multibody System Dynamics 45 (2019) 361-378: friction coupling, figures 2 and 3.
 
-Figures 2 and 3 are the rod, whose numbers are closed forms in its angle θ; figure 6 is the arm, with its mass matrix
-(42) corrected. Known numbers were recomputed from the paper's equations by programs that share nothing with this
-package (docs/peiret2019.md has the printed errors).
+Both are of the rod, whose numbers are closed forms in its angle θ. Known numbers were recomputed from the paper's
+equations by programs that share nothing with this package (docs/peiret2019.md has the printed errors).
 """
 
 from __future__ import annotations
@@ -17,13 +16,11 @@ from matplotlib.patches import Polygon, Wedge
 from matplotlib.ticker import MaxNLocator
 
 from stickslip.analysis.coupling import FrictionCoupling, system_coupling
-from stickslip.analysis.jamming import JamMap, arm_family, jam_map
-from stickslip.dynamics.mechanisms import arm, arm_on_the_plane, rod, rod_on_its_foot
+from stickslip.dynamics.mechanisms import rod, rod_on_its_foot
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.view.comparisons import page
-from stickslip.view.figures import DASHED, GROUND, INK, PAPER, check_path, write
-from stickslip.view.jam_maps import draw_contours
+from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
 from stickslip.view.trajectories import PALETTE, dress
 
 ANGLE = math.radians(45.0)  # of the rod in figures 2 and 3
@@ -38,9 +35,6 @@ ROD = (
     (60.0, 1.34715062811, 0.399704032516),
     (75.0, 1.60128252576, 0.197418393587),
 )
-# x [m], θ₃ [°], μ_jam of the minima of figure 6
-MINIMUM_A = (0.338816632494, 101.747123164, 0.42078682251)
-MINIMUM_B = (0.785229945518, 76.6620624336, 0.403911780254)
 
 
 def rod_at(theta: float) -> FrictionCoupling:
@@ -202,50 +196,3 @@ def draw_top_view(axes: Axes, c: FrictionCoupling, mu: float) -> None:
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
     axes.set_aspect("equal")
     axes.set_title("from above, θ = 45°, μ = 2; the rod leans towards +x", fontsize=10, color=INK, loc="left")
-
-
-# figure 6
-
-
-def figure_6(figure: str | None, announce: Announce) -> Report:
-    """μ_jam of the arm over the poses that touch the plane."""
-    if figure is not None:
-        check_path(figure)
-    announce("mapping the arm")
-    found = jam_map(arm_family())
-    if figure is not None:
-        announce(f"drawing {figure}")
-        draw_figure_6(found, figure)
-    B, A = found.minima
-    printed = system_coupling(arm(), arm_on_the_plane(0.340, math.radians(101.75)))
-    sector = math.degrees(A.coupling.locking_angle(0.5))
-    return Report(
-        "Figure 6: friction from which on the arm jams",
-        "x [m], theta3 [°], mu_jam",
-        (
-            Check("minimum A", (A.parameters[0], math.degrees(A.parameters[1]), A.mu_jam), MINIMUM_A, 1e-6),
-            Check("minimum B", (B.parameters[0], math.degrees(B.parameters[1]), B.mu_jam), MINIMUM_B, 1e-6),
-            Check("mu_jam at A and B", (A.mu_jam, B.mu_jam), (MINIMUM_A[2], MINIMUM_B[2]), 1e-10),
-            Check("locking angle at A, mu 0.5 [°]", (sector,), (65.3866647667,), 1e-7),
-            Check("mu_jam at (0.340, 101.75°)", (printed.mu_jam,), (0.42078951343,), 1e-10),
-        ),
-        (
-            f"Searched {found.searched}.",
-            "The paper prints 0.421 at A and 0.404 at B. Poses with the last joint below the plane (theta3 < 0) are"
-            " left out, as there; some of them jam with less.",
-        ),
-        digits=7,
-    )
-
-
-def draw_figure_6(found: JamMap, path: str) -> None:
-    figure = page(9.0, 6.2, "Friction from which on the arm jams (Peiret et al. 2019, figure 6)")
-    axes = figure.subplots()
-    draw_contours(axes, found)
-    axes.set_xlabel("distance x of the tip [m]", color=INK)
-    axes.set_ylabel("angle θ₃ of the last link [°]", color=INK)
-    axes.set_facecolor(GROUND)
-    axes.text(0.90, 0.93, "out of reach", transform=axes.transAxes, ha="center", fontsize=10, color=INK)
-    for name, (x, theta, _) in (("A", MINIMUM_A), ("B", MINIMUM_B)):
-        axes.annotate(name, (x, theta), xytext=(-14, -14), textcoords="offset points", color=PAPER, weight="bold")
-    write(figure, path)
