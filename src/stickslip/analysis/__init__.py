@@ -1,0 +1,1 @@
+"""What can be said about a mechanical system in contact without running it."""
