@@ -13,6 +13,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stickslip.dynamics.generalized import Constraint as Constraint
+    from stickslip.dynamics.generalized import ContactPoint as ContactPoint
+    from stickslip.dynamics.generalized import GeneralizedSystem as GeneralizedSystem
+    from stickslip.dynamics.generalized import System as System
+    from stickslip.dynamics.mechanisms import arm as arm
+    from stickslip.dynamics.mechanisms import planar_rod as planar_rod
+    from stickslip.dynamics.mechanisms import rod as rod
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
     from stickslip.errors import SolveFailed as SolveFailed
@@ -88,6 +95,13 @@ _HOME = {
     "InputError": "errors",
     "SolveFailed": "errors",
     "StepFailed": "errors",
+    "Constraint": "dynamics.generalized",
+    "ContactPoint": "dynamics.generalized",
+    "GeneralizedSystem": "dynamics.generalized",
+    "System": "dynamics.generalized",
+    "arm": "dynamics.mechanisms",
+    "planar_rod": "dynamics.mechanisms",
+    "rod": "dynamics.mechanisms",
     "AnitescuPotra": "friction.anitescu_potra",
     "Box": "friction.box",
     "CompliantCone": "friction.compliant_cone",
