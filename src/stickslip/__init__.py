@@ -13,6 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stickslip.analysis.determinacy import Determinacy as Determinacy
+    from stickslip.analysis.determinacy import determinacy as determinacy
     from stickslip.dynamics.generalized import Constraint as Constraint
     from stickslip.dynamics.generalized import ContactPoint as ContactPoint
     from stickslip.dynamics.generalized import GeneralizedSystem as GeneralizedSystem
@@ -91,6 +93,8 @@ __version__ = "0.1.0"
 
 # each public name and the module that defines it
 _HOME = {
+    "Determinacy": "analysis.determinacy",
+    "determinacy": "analysis.determinacy",
     "FileError": "errors",
     "InputError": "errors",
     "SolveFailed": "errors",

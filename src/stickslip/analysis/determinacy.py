@@ -385,7 +385,12 @@ def conic_program(program: Program) -> Extremum:
     settings.presolve_enable = False  # it forbids a change of the objective
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TIGHT
     solver = clarabel.DefaultSolver(
-        sparse.csc_matrix((m, m)), np.zeros(m), sparse.csc_matrix(np.vstack(rows)), np.concatenate(right), cones, settings
+        sparse.csc_matrix((m, m)),
+        np.zeros(m),
+        sparse.csc_matrix(np.vstack(rows)),
+        np.concatenate(right),
+        cones,
+        settings,
     )
 
     def minimise(c: Vector) -> Optimum:
