@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stickslip.analysis.determinacy import Determinacy as Determinacy
     from stickslip.analysis.determinacy import determinacy as determinacy
+    from stickslip.analysis.solvability import Certificate as Certificate
+    from stickslip.analysis.solvability import ContactSolution as ContactSolution
+    from stickslip.analysis.solvability import Solvability as Solvability
+    from stickslip.analysis.solvability import acceleration_problem as acceleration_problem
+    from stickslip.analysis.solvability import solvability as solvability
+    from stickslip.analysis.solvability import solvability_at as solvability_at
     from stickslip.dynamics.generalized import Constraint as Constraint
     from stickslip.dynamics.generalized import ContactPoint as ContactPoint
     from stickslip.dynamics.generalized import GeneralizedSystem as GeneralizedSystem
@@ -95,6 +101,12 @@ __version__ = "0.1.0"
 _HOME = {
     "Determinacy": "analysis.determinacy",
     "determinacy": "analysis.determinacy",
+    "Certificate": "analysis.solvability",
+    "ContactSolution": "analysis.solvability",
+    "Solvability": "analysis.solvability",
+    "acceleration_problem": "analysis.solvability",
+    "solvability": "analysis.solvability",
+    "solvability_at": "analysis.solvability",
     "FileError": "errors",
     "InputError": "errors",
     "SolveFailed": "errors",

@@ -41,6 +41,7 @@ from stickslip.scene.compile import compile_scene
 from stickslip.scene.scene import Scene
 from stickslip.simulation.step import Engine, pose
 from stickslip.simulation.stiff_limit import ENOUGH, RANK, TOL, Face, check_weights, nearest
+from stickslip.solvers.existence import FEW_DIGITS, negative_share
 from stickslip.solvers.solve import solve
 
 if TYPE_CHECKING:
@@ -183,6 +184,8 @@ def of_contact_problem(
     weights: ArrayLike | None,
 ) -> Determinacy:
     problem = replace(problem, restitution=np.zeros(problem.contacts), compliance=np.zeros(problem.b.size))
+    if negative_share(problem.M) > FEW_DIGITS:
+        raise InputError("determinacy: M is not positive definite, expected a mass matrix")
     n = problem.H.shape[1] + problem.b.size
     D = np.ones(n) if weights is None else vector("determinacy", "weights", weights)
     check_weights(problem, D)
@@ -319,7 +322,7 @@ def verified(program: Program, c: Vector, found: Optimum) -> Optimum:
     else:
         good = program.violation(found.y) <= ADMISSIBLE and found.value - found.dual <= CLOSED
     if not good:
-        raise RangeFailed("determinacy: the limit of a force was not found to seven digits; scale the problem")
+        raise RangeFailed("determinacy: the limits of a force were not found to seven digits")
     return found
 
 

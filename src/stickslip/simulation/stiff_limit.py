@@ -11,9 +11,9 @@ many impulses that minimises xᵀ D x [1]. The rigid solutions are the x of
     J x = M v* - f,     x in the face of K that u* = Jᵀ v* + c leaves open                                     (2)
 
 contact by contact: the whole cone where u* = 0, the ray against the sliding velocity where u*_n = μ |u*_t| > 0 (under
-Coulomb's law u*_n = 0), and zero where the contact opens. A bounded joint row is at its bound where it moves. So the limit is a projection: with
-z = D^½ x and an orthonormal basis B of the rows of J D^-½ the nearest point to 0 of {z in C : B z = b}. Its dual is
-smooth and convex in as many unknowns as B has rows,
+Coulomb's law u*_n = 0), and zero where the contact opens. A bounded joint row is at its bound where it moves. So the
+limit is a projection: with z = D^½ x and an orthonormal basis B of the rows of J D^-½ the nearest point to 0 of
+{z in C : B z = b}. Its dual is smooth and convex in as many unknowns as B has rows,
 
     B P_C(Bᵀ y) = b,                                                                                           (3)
 
