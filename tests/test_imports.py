@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "solvers": {"problems", "solvers"},
     "simulation": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "simulation", "view"},
     "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "simulation", "analysis"},
-    "view": {"problems", "scene", "simulation", "view"},
+    "view": {"problems", "scene", "simulation", "analysis", "view"},
     "papers": {"scene", "dynamics", "problems", "friction", "simulation", "analysis", "view", "papers"},
 }
 OPEN_TO_ALL = {"errors", "jit"}

@@ -13,8 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stickslip.analysis.coupling import FrictionCone as FrictionCone
+    from stickslip.analysis.coupling import FrictionCoupling as FrictionCoupling
+    from stickslip.analysis.coupling import Sliding as Sliding
+    from stickslip.analysis.coupling import friction_coupling as friction_coupling
+    from stickslip.analysis.coupling import system_coupling as system_coupling
     from stickslip.analysis.determinacy import Determinacy as Determinacy
     from stickslip.analysis.determinacy import determinacy as determinacy
+    from stickslip.analysis.scene_coupling import scene_contacts as scene_contacts
+    from stickslip.analysis.scene_coupling import scene_coupling as scene_coupling
     from stickslip.analysis.solvability import Certificate as Certificate
     from stickslip.analysis.solvability import ContactSolution as ContactSolution
     from stickslip.analysis.solvability import Solvability as Solvability
@@ -111,6 +118,13 @@ _HOME = {
     "InputError": "errors",
     "SolveFailed": "errors",
     "StepFailed": "errors",
+    "FrictionCone": "analysis.coupling",
+    "FrictionCoupling": "analysis.coupling",
+    "Sliding": "analysis.coupling",
+    "friction_coupling": "analysis.coupling",
+    "system_coupling": "analysis.coupling",
+    "scene_contacts": "analysis.scene_coupling",
+    "scene_coupling": "analysis.scene_coupling",
     "Constraint": "dynamics.generalized",
     "ContactPoint": "dynamics.generalized",
     "GeneralizedSystem": "dynamics.generalized",

@@ -1,1 +1,1 @@
-"""What can be said about a mechanical system in contact without running it."""
+"""Questions about a mechanism in contact: can it jam, has it a solution, which forces are determined?"""

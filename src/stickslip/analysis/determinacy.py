@@ -316,9 +316,8 @@ def ranges(J: Dense, face: Face, x0: Vector) -> tuple[Vector, Vector, float]:
 
 def verified(program: Program, c: Vector, found: Optimum) -> Optimum:
     """The optimum, or an error where it is not one."""
-    unbounded = np.isinf(found.value)
-    if unbounded:
-        good = program.violation(found.y, homogeneous=True) <= ADMISSIBLE * -(c @ found.y)
+    if np.isinf(found.value):
+        good = program.violation(found.y, homogeneous=True) <= ADMISSIBLE * -float(c @ found.y)
     else:
         good = program.violation(found.y) <= ADMISSIBLE and found.value - found.dual <= CLOSED
     if not good:

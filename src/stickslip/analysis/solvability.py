@@ -117,8 +117,8 @@ class Solvability:
             return max(self.solutions, key=self.friction_power, default=None)
         if self.problem.contacts != 1:
             raise InputError(
-                f"choose: the problem has {self.problem.contacts} contacts, expected one: Painlevé's principle speaks of "
-                f"a single pair of bodies"
+                f"choose: the problem has {self.problem.contacts} contacts, expected one: Painlevé's principle speaks "
+                f"of a single pair of bodies"
             )
         parts = self.problem.q[0] >= 0
         return next((s for s in self.solutions if (s.modes == ("open",)) == parts), None)
@@ -181,7 +181,7 @@ def acceleration_problem(system: System, q: Given, v: Given = None, force: Given
     held = constrained_drift(now)
     slip = np.where(np.abs(u[touching, 1:]) > TOUCHING, u[touching, 1:], 0.0)
     points = [system.contacts[i] for i in touching]
-    mu = [p.friction_kinetic if moving else p.friction for p, moving in zip(points, slip.any(axis=1), strict=True)]
+    mu = [p.friction_kinetic if u_t.any() else p.friction for p, u_t in zip(points, slip, strict=True)]
     W, free = A @ response[:, :-1], A @ (response[:, -1] + held) + drift
     return ConeProblem((W + W.T) / 2, free, np.array(mu, np.float64)), slip
 
@@ -207,7 +207,7 @@ def closed_contacts(system: System, now: Instant, u: Dense) -> list[int]:
 
 def accelerations(now: Instant, forces: Dense) -> Dense:
     """v̇ for each column of generalized forces, along the bilateral constraints; redundant ones count once."""
-    free = np.linalg.solve(now.M, forces)
+    free: Dense = np.linalg.solve(now.M, forces)
     if not len(now.G):
         return free
     back = np.linalg.solve(now.M, now.G.T)
@@ -245,6 +245,7 @@ def one_unknown(problem: ConeProblem, slip: Dense) -> Solvability:
         basis = np.repeat(along[:, None] / np.linalg.norm(along), freedom, axis=1)
         return ContactSolution(("slide",), along * normal, acceleration, basis)
 
+    listed: tuple[ContactSolution, ...]
     if s > 0:
         listed = (opens,) if load >= 0 else (closed(-load / s),)
         why = f"the slope is positive, a 1×1 matrix of class P, so there is one solution for every load; {numbers}"
@@ -279,7 +280,7 @@ class Modes:
 
 def posed(problem: ConeProblem, slip: Dense, directions: int) -> Modes:
     d, nc = problem.dimension, problem.contacts
-    slides = slip.any(axis=1)
+    slides = [bool(u_t.any()) for u_t in slip]
     resting = [i for i in range(nc) if not slides[i] and problem.mu[i] > 0]
     count = 2 if d == 2 else directions
     tangents = friction_directions(d, count)
