@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from stickslip.analysis.scene_coupling import names_of_contacts
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.coulomb import Coulomb
@@ -165,9 +166,8 @@ def contacts_of_scene(scene: Scene) -> tuple[ContactProblem, tuple[str, ...]]:
         drives.prescribe(0.0, state)
         drives.add_forces(0.0, state, model, force[:, :3], force[:, 3:])
     problem, count = pose(engine, state)
-    found = engine.work.contacts
-    bodies = [[scene.names[model.shape_body[shape]] for shape in side[:count]] for side in found[:2]]
-    names = tuple(f"contact {i}, {a} on {b}" for i, (a, b) in enumerate(zip(*bodies, strict=True)))
+    pairs = names_of_contacts(scene, engine, count)
+    names = tuple(f"contact {i}, {a} on {b}" for i, (a, b) in enumerate(pairs))
     return replace(problem, gap=np.maximum(problem.gap, 0.0)), names
 
 

@@ -42,6 +42,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given, Instant, System, evaluate
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
@@ -176,13 +177,12 @@ def acceleration_problem(system: System, q: Given, v: Given = None, force: Given
     u = (now.A @ now.v).reshape(-1, d)
     touching = closed_contacts(system, now, u)
     A = now.A.reshape(-1, d, now.v.size)[touching].reshape(-1, now.v.size)
-    response = accelerations(now, np.column_stack([A.T, applied - now.bias]))
-    drift = now.drift.reshape(-1, d)[touching].ravel()
-    held = constrained_drift(now)
+    moved = response(now, np.column_stack([A.T, applied - now.bias]))
+    free = A @ (moved[:, -1] + drift(now)) + now.drift.reshape(-1, d)[touching].ravel()
     slip = np.where(np.abs(u[touching, 1:]) > TOUCHING, u[touching, 1:], 0.0)
     points = [system.contacts[i] for i in touching]
     mu = [p.friction_kinetic if u_t.any() else p.friction for p, u_t in zip(points, slip, strict=True)]
-    W, free = A @ response[:, :-1], A @ (response[:, -1] + held) + drift
+    W = A @ moved[:, :-1]
     return ConeProblem((W + W.T) / 2, free, np.array(mu, np.float64)), slip
 
 
@@ -203,23 +203,6 @@ def closed_contacts(system: System, now: Instant, u: Dense) -> list[int]:
     if not closed:
         raise InputError(f"{system.name}: no contact touches at this state, expected at least one")
     return closed
-
-
-def accelerations(now: Instant, forces: Dense) -> Dense:
-    """v̇ for each column of generalized forces, along the bilateral constraints; redundant ones count once."""
-    free: Dense = np.linalg.solve(now.M, forces)
-    if not len(now.G):
-        return free
-    back = np.linalg.solve(now.M, now.G.T)
-    return free - back @ np.linalg.pinv(now.G @ back, hermitian=True) @ (now.G @ free)
-
-
-def constrained_drift(now: Instant) -> Vector:
-    """v̇ that the constraints ask for by themselves, G v̇ = -Ġ v."""
-    if not len(now.G):
-        return np.zeros(now.v.size)
-    back = np.linalg.solve(now.M, now.G.T)
-    return -back @ np.linalg.pinv(now.G @ back, hermitian=True) @ now.constraint_drift
 
 
 # one contact that slides
