@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from stickslip.scene.scene import Scene as Scene
     from stickslip.simulation.simulate import simulate as simulate
     from stickslip.simulation.stiff_limit import stiff_limit as stiff_limit
+    from stickslip.simulation.systems import SystemTrajectory as SystemTrajectory
+    from stickslip.simulation.systems import simulate_system as simulate_system
     from stickslip.simulation.trajectory import Trajectory as Trajectory
     from stickslip.solvers.admm import ADMM as ADMM
     from stickslip.solvers.apgd import APGD as APGD
@@ -168,6 +170,8 @@ _HOME = {
     "Scene": "scene.scene",
     "simulate": "simulation.simulate",
     "stiff_limit": "simulation.stiff_limit",
+    "SystemTrajectory": "simulation.systems",
+    "simulate_system": "simulation.systems",
     "Trajectory": "simulation.trajectory",
     "ADMM": "solvers.admm",
     "APGD": "solvers.apgd",
