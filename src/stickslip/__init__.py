@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from stickslip.dynamics.mechanisms import rod as rod
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
+    from stickslip.errors import IntegrationFailed as IntegrationFailed
     from stickslip.errors import SolveFailed as SolveFailed
     from stickslip.errors import StepFailed as StepFailed
     from stickslip.friction.anitescu_potra import AnitescuPotra as AnitescuPotra
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from stickslip.friction.hybrid import Hybrid as Hybrid
     from stickslip.friction.impact import Newton as Newton
     from stickslip.friction.impact import Poisson as Poisson
+    from stickslip.friction.penalty import Penalty as Penalty
     from stickslip.friction.phantom import Phantom as Phantom
     from stickslip.friction.stabilisation import Gap as Gap
     from stickslip.friction.stabilisation import Relaxation as Relaxation
@@ -73,11 +75,16 @@ if TYPE_CHECKING:
     from stickslip.scene.files import save_scene as save_scene
     from stickslip.scene.materials import Material as Material
     from stickslip.scene.scene import Scene as Scene
+    from stickslip.simulation.integrate import PenaltyRun as PenaltyRun
+    from stickslip.simulation.integrate import integrate_system as integrate_system
+    from stickslip.simulation.jam import Jam as Jam
+    from stickslip.simulation.jam import through_jam as through_jam
     from stickslip.simulation.simulate import simulate as simulate
     from stickslip.simulation.stiff_limit import stiff_limit as stiff_limit
     from stickslip.simulation.systems import SystemTrajectory as SystemTrajectory
     from stickslip.simulation.systems import simulate_system as simulate_system
     from stickslip.simulation.trajectory import Trajectory as Trajectory
+    from stickslip.simulation.watch import JamEvent as JamEvent
     from stickslip.solvers.admm import ADMM as ADMM
     from stickslip.solvers.apgd import APGD as APGD
     from stickslip.solvers.cone_interior_point import ConeInteriorPoint as ConeInteriorPoint
@@ -108,16 +115,9 @@ __version__ = "0.1.0"
 
 # each public name and the module that defines it
 _HOME = {
-    "Determinacy": "analysis.determinacy",
-    "determinacy": "analysis.determinacy",
-    "Certificate": "analysis.solvability",
-    "ContactSolution": "analysis.solvability",
-    "Solvability": "analysis.solvability",
-    "acceleration_problem": "analysis.solvability",
-    "solvability": "analysis.solvability",
-    "solvability_at": "analysis.solvability",
     "FileError": "errors",
     "InputError": "errors",
+    "IntegrationFailed": "errors",
     "SolveFailed": "errors",
     "StepFailed": "errors",
     "FrictionCone": "analysis.coupling",
@@ -125,8 +125,16 @@ _HOME = {
     "Sliding": "analysis.coupling",
     "friction_coupling": "analysis.coupling",
     "system_coupling": "analysis.coupling",
+    "Determinacy": "analysis.determinacy",
+    "determinacy": "analysis.determinacy",
     "scene_contacts": "analysis.scene_coupling",
     "scene_coupling": "analysis.scene_coupling",
+    "Certificate": "analysis.solvability",
+    "ContactSolution": "analysis.solvability",
+    "Solvability": "analysis.solvability",
+    "acceleration_problem": "analysis.solvability",
+    "solvability": "analysis.solvability",
+    "solvability_at": "analysis.solvability",
     "Constraint": "dynamics.generalized",
     "ContactPoint": "dynamics.generalized",
     "GeneralizedSystem": "dynamics.generalized",
@@ -144,6 +152,7 @@ _HOME = {
     "Hybrid": "friction.hybrid",
     "Newton": "friction.impact",
     "Poisson": "friction.impact",
+    "Penalty": "friction.penalty",
     "Phantom": "friction.phantom",
     "Gap": "friction.stabilisation",
     "Relaxation": "friction.stabilisation",
@@ -168,11 +177,16 @@ _HOME = {
     "save_scene": "scene.files",
     "Material": "scene.materials",
     "Scene": "scene.scene",
+    "PenaltyRun": "simulation.integrate",
+    "integrate_system": "simulation.integrate",
+    "Jam": "simulation.jam",
+    "through_jam": "simulation.jam",
     "simulate": "simulation.simulate",
     "stiff_limit": "simulation.stiff_limit",
     "SystemTrajectory": "simulation.systems",
     "simulate_system": "simulation.systems",
     "Trajectory": "simulation.trajectory",
+    "JamEvent": "simulation.watch",
     "ADMM": "solvers.admm",
     "APGD": "solvers.apgd",
     "ConeInteriorPoint": "solvers.cone_interior_point",

@@ -35,11 +35,11 @@ class Penalty:
     slip_speed: float = 1e-3  # u_s   [m/s]
 
     def __post_init__(self) -> None:
-        for name, least in (("stiffness", "> 0"), ("damping", ">= 0"), ("slip_speed", "> 0")):
+        for name, zero in (("stiffness", False), ("damping", True), ("slip_speed", False)):
             value = getattr(self, name)
-            good = isinstance(value, int | float) and math.isfinite(value) and (value > 0 or least == ">= 0" and value == 0)
-            if not good:
-                raise InputError(f"Penalty: {name} is {value!r}, expected a number {least}")
+            number = isinstance(value, int | float) and math.isfinite(value)
+            if not (number and (value > 0 or (zero and value == 0))):
+                raise InputError(f"Penalty: {name} is {value!r}, expected a number {'>=' if zero else '>'} 0")
 
     def force(self, gap: float, u: Vector, mu: float) -> Vector:
         """λ (d,) of a contact with velocity u, both normal first   [N]."""

@@ -60,7 +60,7 @@ class Jam:
 def through_jam(
     system: System, q: ArrayLike, v: ArrayLike, contact: int = 0, restitution: float = 0.0, slip_speed: float = 1e-6
 ) -> Jam:
-    """What becomes of the velocities of a system whose contact slides in the locking sector; other contacts are open."""
+    """What becomes of the velocities where a contact slides in its locking sector; other contacts are open."""
     at = evaluate(system, q, v)
     check(system, contact, restitution, slip_speed)
     A, mu = at.rows(contact), float(system.contacts[contact].friction_kinetic or 0.0)
@@ -139,5 +139,3 @@ def until(rate, y0: Vector, start: float, event, impulse: float) -> tuple[Vector
     if run.status != 1:
         raise IntegrationFailed("through_jam: the contact is compressed without end: friction never lets it come back")
     return run.t, run.y.T
-
-

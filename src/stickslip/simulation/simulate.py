@@ -78,7 +78,16 @@ def simulate(
     model, state, drives = compile_scene(scene)
     watching = watch_for(watch)
     run = Run(
-        model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scene.names, watching
+        model,
+        state,
+        drives,
+        float(dt),
+        formulation,
+        solver or formulation.solver,
+        tol,
+        keep_going,
+        scene.names,
+        watching,
     )
     header = Header.of(
         model, scene.names, dt=run.dt, formulation=repr(formulation), solver=str(run.solver), tol=run.tolerance
