@@ -50,7 +50,7 @@ def test_version(run):
 def test_help_names_the_commands(run):
     result = run("--help")
     assert result.exit_code == 0
-    for command in ("compare", "demo", "paper", "run", "solve"):
+    for command in ("compare", "demo", "jam", "paper", "run", "solve"):
         assert f"  {command} " in result.output
 
 

@@ -26,7 +26,7 @@ MAY_IMPORT = {
 }
 OPEN_TO_ALL = {"errors", "jit"}
 LIGHT = {"click", "stickslip", "stickslip.errors"} | sys.stdlib_module_names  # for the modules that every start loads
-HEAVY = {"numpy", "scipy", "numba", "h5py", "matplotlib", "rich", "qdldl", "clarabel", "pydantic", "yaml"}
+HEAVY = {"numpy", "scipy", "numba", "h5py", "matplotlib", "rich", "qdldl", "clarabel", "pydantic", "yaml", "pinocchio"}
 
 
 def imported(tree: ast.AST) -> set[str]:

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from stickslip.analysis.coupling import system_coupling as system_coupling
     from stickslip.analysis.determinacy import Determinacy as Determinacy
     from stickslip.analysis.determinacy import determinacy as determinacy
+    from stickslip.analysis.jamming import Family as Family
+    from stickslip.analysis.jamming import JamMap as JamMap
+    from stickslip.analysis.jamming import WorstPose as WorstPose
+    from stickslip.analysis.jamming import arm_family as arm_family
+    from stickslip.analysis.jamming import jam_map as jam_map
+    from stickslip.analysis.jamming import robot_family as robot_family
+    from stickslip.analysis.jamming import rod_family as rod_family
     from stickslip.analysis.scene_coupling import scene_contacts as scene_contacts
     from stickslip.analysis.scene_coupling import scene_coupling as scene_coupling
     from stickslip.analysis.solvability import Certificate as Certificate
@@ -35,6 +42,9 @@ if TYPE_CHECKING:
     from stickslip.dynamics.mechanisms import arm as arm
     from stickslip.dynamics.mechanisms import planar_rod as planar_rod
     from stickslip.dynamics.mechanisms import rod as rod
+    from stickslip.dynamics.pinocchio import FramePoint as FramePoint
+    from stickslip.dynamics.pinocchio import Robot as Robot
+    from stickslip.dynamics.pinocchio import load_robot as load_robot
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
     from stickslip.errors import IntegrationFailed as IntegrationFailed
@@ -127,6 +137,13 @@ _HOME = {
     "system_coupling": "analysis.coupling",
     "Determinacy": "analysis.determinacy",
     "determinacy": "analysis.determinacy",
+    "Family": "analysis.jamming",
+    "JamMap": "analysis.jamming",
+    "WorstPose": "analysis.jamming",
+    "arm_family": "analysis.jamming",
+    "jam_map": "analysis.jamming",
+    "robot_family": "analysis.jamming",
+    "rod_family": "analysis.jamming",
     "scene_contacts": "analysis.scene_coupling",
     "scene_coupling": "analysis.scene_coupling",
     "Certificate": "analysis.solvability",
@@ -142,6 +159,9 @@ _HOME = {
     "arm": "dynamics.mechanisms",
     "planar_rod": "dynamics.mechanisms",
     "rod": "dynamics.mechanisms",
+    "FramePoint": "dynamics.pinocchio",
+    "Robot": "dynamics.pinocchio",
+    "load_robot": "dynamics.pinocchio",
     "AnitescuPotra": "friction.anitescu_potra",
     "Box": "friction.box",
     "CompliantCone": "friction.compliant_cone",

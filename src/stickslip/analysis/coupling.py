@@ -234,12 +234,7 @@ def system_coupling(
 
 def holders(system: System, at: Instant, contact: int, held: Mapping[int, How]) -> tuple[Dense, Dense, tuple[str, ...]]:
     """What is kept still beside one contact of a system: the rows C, the force rows F, and the same in words."""
-    count = len(system.contacts)
-    for number in (contact, *held):
-        if not (isinstance(number, int) and 0 <= number < count):
-            raise InputError(f"{OWNER}: contact is {number!r}, expected a number below {count} for {system.name!r}")
-    if contact in held:
-        raise InputError(f"{OWNER}: held has contact {contact}, the one that is asked about; expected others")
+    check_contacts(system, contact, held)
     C, F, words = [at.G], [at.G], [f"{len(at.G)} bilateral rows"] if len(at.G) else []
     for number, how in held.items():
         name = f"contact {system.contacts[number].name!r}"
@@ -328,6 +323,16 @@ def mu_jam_of(W: Dense, W_alone: Dense) -> Any:
 
 
 # what is given
+
+
+def check_contacts(system: System, contact: int, held: Mapping[int, How]) -> None:
+    """Are there such contact points, and others than the one that is asked about held?"""
+    count = len(system.contacts)
+    for number in (contact, *held):
+        if not (isinstance(number, int) and 0 <= number < count):
+            raise InputError(f"{OWNER}: contact is {number!r}, expected a number below {count} for {system.name!r}")
+    if contact in held:
+        raise InputError(f"{OWNER}: held has contact {contact}, the one that is asked about; expected others")
 
 
 def contact_matrix(name: str, given: Any, columns: int) -> Dense:

@@ -101,15 +101,17 @@ def arm(
         for j in range(i):
             B[i, j] = B[j, i] = L[j] * first[i]
 
+    (B11, B12, B13), (_, B22, B23), (_, _, B33) = B.tolist()
+    L1, L2, L3 = L.tolist()
+
     def M(q):
-        whole = np.zeros((4, 4))
-        for i in range(3):
-            whole[i, i] = B[i, i]
-            for j in range(i):
-                whole[i, j] = whole[j, i] = B[i, j] * cos(q[i] - q[j])
-        c = [cos(angle) for angle in q[:3]]
-        whole[3, 3] = sum(B[i, j] * c[i] * c[j] for i in range(3) for j in range(3))  # I_φ, eq. (43)
-        return whole
+        θ1, θ2, θ3, _ = q.tolist()
+        M12, M13, M23 = B12 * cos(θ1 - θ2), B13 * cos(θ1 - θ3), B23 * cos(θ2 - θ3)
+        c1, c2, c3 = cos(θ1), cos(θ2), cos(θ3)
+        I_φ = (
+            B11 * c1 * c1 + B22 * c2 * c2 + B33 * c3 * c3 + 2 * (B12 * c1 * c2 + B13 * c1 * c3 + B23 * c2 * c3)
+        )  # (43)
+        return np.array([[B11, M12, M13, 0.0], [M12, B22, M23, 0.0], [M13, M23, B33, 0.0], [0.0, 0.0, 0.0, I_φ]])
 
     def bias(q, v):
         θ, θ_rate, turn = q[:3], v[:3], v[3]
@@ -119,11 +121,13 @@ def arm(
         return np.append(plane, slope @ θ_rate * turn)
 
     def gap(q):
-        return height - sum(L[i] * sin(q[i]) for i in range(3))
+        return height - L1 * sin(q[0]) - L2 * sin(q[1]) - L3 * sin(q[2])
 
     def rows(q):
-        s, c = [L[i] * sin(q[i]) for i in range(3)], [L[i] * cos(q[i]) for i in range(3)]
-        return np.array([[-c[0], -c[1], -c[2], 0.0], [0.0, 0.0, 0.0, -sum(c)], [-s[0], -s[1], -s[2], 0.0]])
+        θ1, θ2, θ3, _ = q.tolist()
+        z1, z2, z3 = -L1 * cos(θ1), -L2 * cos(θ2), -L3 * cos(θ3)
+        x1, x2, x3 = -L1 * sin(θ1), -L2 * sin(θ2), -L3 * sin(θ3)
+        return np.array([[z1, z2, z3, 0.0], [0.0, 0.0, 0.0, z1 + z2 + z3], [x1, x2, x3, 0.0]])
 
     def drift(q, v):
         s, c = L * np.sin(q[:3]), L * np.cos(q[:3])
