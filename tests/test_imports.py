@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "friction": {"problems", "friction"},
     "solvers": {"problems", "solvers"},
     "simulation": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "simulation", "view"},
-    "analysis": {"scene", "dynamics", "problems", "friction", "simulation", "analysis"},
+    "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "simulation", "analysis"},
     "view": {"problems", "scene", "simulation", "analysis", "view"},
     "papers": {"scene", "dynamics", "problems", "friction", "simulation", "analysis", "view", "papers"},
 }

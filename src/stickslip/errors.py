@@ -34,3 +34,7 @@ class StepFailed(SolveFailed):
     def __init__(self, message: str, solution: Solution, step: int, file: str) -> None:
         super().__init__(message, solution)
         self.step, self.file = step, file
+
+
+class IntegrationFailed(RuntimeError):
+    """An adaptive integrator could not go on to the end."""

@@ -1,1 +1,1 @@
-"""Questions about a mechanism in contact: can it jam, and sliding which way?"""
+"""Questions about a mechanism in contact: can it jam, has it a solution, which forces are determined?"""

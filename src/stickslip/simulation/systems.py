@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,7 @@ from stickslip.simulation.step import (
     loaded_without_friction,
     solve_contacts,
 )
+from stickslip.simulation.watch import JamEvent, JamWatch, watch_for
 from stickslip.solvers.solution import Solution, Solver, Status
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
@@ -55,6 +56,7 @@ class SystemTrajectory:
     residual: Vector  # (n,)
     iterations: Indices  # (n,)
     seconds: Vector  # (n,)
+    events: tuple[JamEvent, ...] = ()  # what a watch saw
 
     def __len__(self) -> int:
         return self.status.size
@@ -98,14 +100,17 @@ def simulate_system(
     tol: float | None = None,
     force: Force | None = None,
     keep_going: bool = False,
+    watch: Literal["jamming"] | None = None,
 ) -> SystemTrajectory:
     """Run a system from (q, v) for `duration` seconds in steps of `dt`; words are those of `simulate`.
 
-    `force`: generalized forces beside the bias, constant or a function of (t, q, v).
+    `force`: generalized forces beside the bias, constant or a function of (t, q, v). `watch`: "jamming" records in
+    `events` the sliding contacts that enter their locking sector.
     """
     formulation: Formulation = Coulomb() if friction is None else friction
     steps = count_steps(duration, dt)
     at = evaluate(system, q, v)
+    watching = watch_for(watch)
     made: list[SystemStep] = []
     previous = np.zeros(len(at.A))
     states, gaps = [(at.q, at.v)], [at.gap]
@@ -117,11 +122,21 @@ def simulate_system(
             error.trajectory = trajectory(system, dt, states, gaps, made)
             raise error
         made.append(one)
+        if watching is not None:
+            look(watching, system, one, formulation.slip_speed, number, dt)
         previous = one.impulse
         at = evaluate(system, one.q, one.v)
         states.append((at.q, at.v))
         gaps.append(at.gap)
-    return trajectory(system, dt, states, gaps, made)
+    events = () if watching is None else tuple(watching.events)
+    return replace(trajectory(system, dt, states, gaps, made), events=events)
+
+
+def look(watch: JamWatch, system: System, one: SystemStep, slip_speed: float, number: int, dt: float) -> None:
+    """Have the watch look at a step; contacts are known by their numbers."""
+    states = contact_states(one.problem, one.friction, one.impulse, one.velocity)
+    contacts = [(i, contact.name) for i, contact in enumerate(system.contacts)]
+    watch.look(one.problem, one.friction, states, slip_speed, number * dt, number, contacts)
 
 
 def step_system(
