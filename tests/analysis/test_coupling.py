@@ -162,6 +162,20 @@ def test_invariant_under_coordinates_and_tangent_basis(seed, angle, mu):
 
 
 @settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10**6), angle=st.floats(0, 2 * math.pi))
+def test_invariant_with_joints_and_another_contact_held(seed, angle):
+    M, A, rng = random_system(seed, n=8)
+    G, B = rng.normal(size=(1, 8)), rng.normal(size=(3, 8))
+    T = 0.3 * rng.normal(size=(8, 8)) + 2 * np.eye(8)
+    turned = np.eye(3)
+    turned[1:, 1:] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    one = ss.friction_coupling(M, A, G, [(B, ss.Sliding((1.0, 0.0), 0.1))])
+    way = tuple(turned[1:, 1])
+    other = ss.friction_coupling(T.T @ M @ T, A @ T, -3 * G @ T, [(turned @ B @ T, ss.Sliding(way, 0.1))])
+    np.testing.assert_allclose(other.W, one.W, atol=1e-7 * np.abs(one.W).max())
+
+
+@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6), mass=st.floats(1e-6, 1e6), length=st.floats(1e-3, 1e3))
 def test_invariant_under_units(seed, mass, length):
     """Kilograms and metres against other units, velocities of rotation left in rad/s: three rows of v have a length."""
@@ -362,6 +376,15 @@ def test_bad_questions_are_refused():
         c.jams((1, 0, 0), 1.0)
     with pytest.raises(ss.InputError, match="contact is 1, expected a number below 1 for 'rod'"):
         ss.system_coupling(ss.rod(), rod_on_its_foot(1.0), contact=1)
+
+
+def test_held_within_its_own_locking_sector_is_said():
+    at = evaluate(ss.rod(), rod_on_its_foot(math.atan(2.0)))
+    inside, outside = (
+        ss.friction_coupling(at.M, np.eye(5)[:3], held=[(at.A, ss.Sliding(d, 2.0))]) for d in ((-1, 0), (1, 0))
+    )
+    assert inside.held[-1] == "of which one slides within its own locking sector"
+    assert len(outside.held) == 1
 
 
 def test_held_at_its_own_jamming_limit():

@@ -20,7 +20,8 @@ What else holds the system enters by elimination. With rows C kept still, C v̇ 
 
 F = C for joints, for a contact that sticks (all its rows) and one without friction (its normal row); for one that
 slides along d with μ, C is its normal row and F that row minus μ d times its tangent rows. Then W is not symmetric: h
-is its first row, what tangential forces do to the normal velocity, and the first column stands in (34).
+is its first row, what tangential forces do to the normal velocity, and the first column stands in (34). Where a held
+contact slides within its own locking sector, (1) is what keeps it closed, if it stays so; the result says that it does.
 
 Redundant rows are met by rank, counted from singular values: above RANK times the trace of A M⁻¹ Aᵀ for the contact,
 above RANK for the rows that are held, each scaled so that it has a unit effective mass. Inverses are pseudo-inverses.
@@ -266,6 +267,8 @@ def coupling(
     response = effective(M, A, C, F)
     if (response.rank < response.rank_of_rows).any():
         raise InputError(f"{OWNER}: held contacts are at their own jamming limit, expected less friction there")
+    if ((C * np.linalg.solve(M, F.T).T).sum(axis=1) < 0).any():
+        held = (*held, "of which one slides within its own locking sector")
     M_c, rank = inverse_by_rank(response.W, RANK * np.trace(response.W_alone))
     projector = response.K @ A.T @ M_c @ A
     return FrictionCoupling(response.W, response.W_alone, projector, int(rank), held, left_out)

@@ -105,7 +105,7 @@ def arm(
     L1, L2, L3 = L.tolist()
 
     def M(q):
-        θ1, θ2, θ3, _ = q.tolist()
+        θ1, θ2, θ3, _ = map(float, q)
         M12, M13, M23 = B12 * cos(θ1 - θ2), B13 * cos(θ1 - θ3), B23 * cos(θ2 - θ3)
         c1, c2, c3 = cos(θ1), cos(θ2), cos(θ3)
         I_φ = (
@@ -124,7 +124,7 @@ def arm(
         return height - L1 * sin(q[0]) - L2 * sin(q[1]) - L3 * sin(q[2])
 
     def rows(q):
-        θ1, θ2, θ3, _ = q.tolist()
+        θ1, θ2, θ3, _ = map(float, q)
         z1, z2, z3 = -L1 * cos(θ1), -L2 * cos(θ2), -L3 * cos(θ3)
         x1, x2, x3 = -L1 * sin(θ1), -L2 * sin(θ2), -L3 * sin(θ3)
         return np.array([[z1, z2, z3, 0.0], [0.0, 0.0, 0.0, z1 + z2 + z3], [x1, x2, x3, 0.0]])
