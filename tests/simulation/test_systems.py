@@ -11,17 +11,9 @@ from stickslip.dynamics.generalized import evaluate
 from stickslip.dynamics.mechanisms import arm_on_the_plane
 from stickslip.problems.contact_states import State
 from stickslip.scene.shapes import Point
+from stickslip.simulation.names import FORMULATIONS
 
-FORMULATIONS = [
-    ss.Coulomb(),
-    ss.StewartTrinkle(),
-    ss.AnitescuPotra(),
-    ss.Box(),
-    ss.Hybrid(),
-    ss.Phantom(),
-    ss.CompliantCone(),
-    ss.CompliantCylinder(),
-]
+EVERY = [make() for make in FORMULATIONS.values()]
 NAME = lambda formulation: type(formulation).__name__  # noqa: E731
 ANGLE, MU, SPEED = math.radians(60.0), 0.3, 3.0
 START = np.array([0.5 * math.cos(ANGLE), 0.5 * math.sin(ANGLE), ANGLE])
@@ -56,7 +48,7 @@ def test_steps_converge_to_the_sliding_rod(friction):
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("friction", FORMULATIONS, ids=NAME)
+@pytest.mark.parametrize("friction", EVERY, ids=NAME)
 def test_rod_as_a_system_and_as_a_scene_make_the_same_steps(friction):
     scene = ss.Scene(planar=True)
     scene.add_plane(friction=MU)
