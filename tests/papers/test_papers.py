@@ -57,6 +57,14 @@ def test_figure_4_is_drawn(tmp_path):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("name", ["peiret2019-fig2", "peiret2019-fig3"])
+def test_friction_coupling_of_peiret2019(name, tmp_path):
+    report = entry(name).make(str(tmp_path / "figure.png"), quiet)
+    assert report.failed == ()
+    assert all(check.tolerance is not None for check in report.checks)
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize("name", ["peiret2019-fig4", "peiret2019-fig6", "peiret2019-arm"])
 def test_solutions_of_peiret2019(name, tmp_path):
     figure = str(tmp_path / "figure.png") if PAPERS[name].has_figure else None
