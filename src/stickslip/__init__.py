@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
     from stickslip.errors import IntegrationFailed as IntegrationFailed
+    from stickslip.errors import RangeFailed as RangeFailed
     from stickslip.errors import SolveFailed as SolveFailed
     from stickslip.errors import StepFailed as StepFailed
     from stickslip.friction.anitescu_potra import AnitescuPotra as AnitescuPotra
@@ -128,6 +129,7 @@ _HOME = {
     "FileError": "errors",
     "InputError": "errors",
     "IntegrationFailed": "errors",
+    "RangeFailed": "errors",
     "SolveFailed": "errors",
     "StepFailed": "errors",
     "FrictionCone": "analysis.coupling",

@@ -38,3 +38,7 @@ class StepFailed(SolveFailed):
 
 class IntegrationFailed(RuntimeError):
     """An adaptive integrator could not go on to the end."""
+
+
+class RangeFailed(RuntimeError):
+    """The limits of a force were not found to the digits that are promised."""

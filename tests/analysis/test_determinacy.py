@@ -161,6 +161,19 @@ def test_a_particle_held_between_two_walls():
 
 
 @pytest.mark.core
+def test_corners_may_push_against_each_other_while_their_loads_are_determined():
+    """A box of 1 kg on two corners in the plane, μ = 0.5: each carries half, and their friction may be ±½ of that."""
+    columns = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [-0.5, 0.5, 0.5, 0.5]], float)  # rows x, z, θ
+    found = determinacy(
+        ss.ContactProblem(H, np.diag([1, 1, 1 / 6]), [0, -H * 10.0, 0], np.zeros(3), columns, [0.5, 0.5])
+    )
+    np.testing.assert_allclose(found.lower, [5.0, -2.5, 5.0, -2.5], atol=1e-8)
+    np.testing.assert_allclose(found.upper, [5.0, 2.5, 5.0, 2.5], atol=1e-8)
+    assert found.loads_determined == 2
+    assert found.describe() == "2 contacts: every load is determined, 2 components along the contacts are not"
+
+
+@pytest.mark.core
 def test_what_slides_has_friction_on_its_cone():
     """A box of four corners slides: loads vary, and each tangent force is -μ times its load."""
     problem = box_stack(1, mu=0.2, tilt=0.5)

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from stickslip.analysis.scene_coupling import names_of_contacts
-from stickslip.errors import InputError
+from stickslip.errors import InputError, RangeFailed
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.stabilisation import Gap
@@ -73,6 +73,7 @@ class Determinacy:
     least: Vector  # (n,)   the admissible forces with the least Σ D x²   [N]
     weights: Vector  # (n,)   D
     gap: float  # the largest duality gap of a limit, a share of the largest force
+    unit: str  # of contact forces: N, or none where a ConeProblem does not say
 
     @property
     def unique(self) -> NDArray[np.bool_]:
@@ -93,7 +94,8 @@ class Determinacy:
     @property
     def loads_determined(self) -> int:
         """How many independent combinations of the loads are determined."""
-        return self.loads.size - rank_of(self.freedom[self.loads])
+        varied = np.linalg.svd(self.freedom[self.loads], compute_uv=False)  # of unit columns, so that 1 is large
+        return self.loads.size - int((varied > RANK).sum())
 
     def describe(self) -> str:
         """In words, and the limits of the loads that are not determined."""
@@ -123,7 +125,8 @@ class Determinacy:
         """Of one component, in words."""
         rounding = EQUAL * largest(self.least)
         low, high = (0.0 if abs(force) < rounding else force for force in (self.lower[i], self.upper[i]))
-        return f"{low:.6g} to {high:.6g} N"
+        unit = self.unit if i < self.problem.H.shape[1] else ""
+        return f"{low:.6g} to {high:.6g} {unit}".rstrip()
 
     def __str__(self) -> str:
         return self.describe()
@@ -211,6 +214,7 @@ def of_contact_problem(
         least=least / h,
         weights=D,
         gap=gap,
+        unit="N" if posed is None else "",
     )
 
 
@@ -323,10 +327,6 @@ def verified(program: Program, c: Vector, found: Optimum) -> Optimum:
     if not good:
         raise RangeFailed("determinacy: the limits of a force were not found to seven digits")
     return found
-
-
-class RangeFailed(RuntimeError):
-    """A convex program that its solver could not solve."""
 
 
 def linear_program(program: Program) -> Extremum:

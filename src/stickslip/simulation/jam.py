@@ -22,7 +22,9 @@ where the direction of slip does not turn.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -129,8 +131,10 @@ def scale(W: Dense, u: Vector) -> float:
     return float(np.linalg.norm(u) / np.linalg.norm(W))
 
 
-def until(rate, y0: Vector, start: float, event, impulse: float) -> tuple[Vector, Dense]:  # type: ignore[no-untyped-def]
-    """Integrate until the event grows through zero."""
+def until(
+    rate: Callable[[float, Vector], Vector], y0: Vector, start: float, event: Any, impulse: float
+) -> tuple[Vector, Dense]:
+    """Integrate until the event, a function of (P, y), grows through zero."""
     from scipy.integrate import solve_ivp
 
     event.terminal, event.direction = True, 1.0
