@@ -1,5 +1,6 @@
 """`stickslip jam`: the worst poses of the rod, the arm and a robot, and one sentence for bad input."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,10 @@ def test_bad_input_is_one_sentence(run, arguments, part):
     assert result.stderr.startswith("stickslip: ")
     assert result.stderr.count("\n") == 1
     assert part in result.stderr
+
+
+def test_without_pinocchio_the_extra_is_named(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pinocchio", None)
+    result = run(ARM, "--frame", "tip", "--joint", "elbow=0:90")
+    assert result.exit_code == 2
+    assert "expected the extra: pip install 'stickslip[robots]'" in result.stderr
