@@ -20,12 +20,13 @@ MAY_IMPORT = {
     "friction": {"problems", "friction"},
     "solvers": {"problems", "solvers"},
     "simulation": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "simulation", "view"},
-    "view": {"problems", "scene", "simulation", "view"},
-    "papers": {"scene", "problems", "friction", "simulation", "view", "papers"},
+    "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "simulation", "analysis"},
+    "view": {"problems", "scene", "simulation", "analysis", "view"},
+    "papers": {"scene", "dynamics", "problems", "friction", "simulation", "analysis", "view", "papers"},
 }
 OPEN_TO_ALL = {"errors", "jit"}
 LIGHT = {"click", "stickslip", "stickslip.errors"} | sys.stdlib_module_names  # for the modules that every start loads
-HEAVY = {"numpy", "scipy", "numba", "h5py", "matplotlib", "rich", "qdldl", "clarabel", "pydantic", "yaml"}
+HEAVY = {"numpy", "scipy", "numba", "h5py", "matplotlib", "rich", "qdldl", "clarabel", "pydantic", "yaml", "pinocchio"}
 
 
 def imported(tree: ast.AST) -> set[str]:

@@ -13,8 +13,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stickslip.analysis.coupling import FrictionCone as FrictionCone
+    from stickslip.analysis.coupling import FrictionCoupling as FrictionCoupling
+    from stickslip.analysis.coupling import Sliding as Sliding
+    from stickslip.analysis.coupling import friction_coupling as friction_coupling
+    from stickslip.analysis.coupling import system_coupling as system_coupling
+    from stickslip.analysis.determinacy import Determinacy as Determinacy
+    from stickslip.analysis.determinacy import determinacy as determinacy
+    from stickslip.analysis.jamming import Family as Family
+    from stickslip.analysis.jamming import JamMap as JamMap
+    from stickslip.analysis.jamming import WorstPose as WorstPose
+    from stickslip.analysis.jamming import arm_family as arm_family
+    from stickslip.analysis.jamming import jam_map as jam_map
+    from stickslip.analysis.jamming import robot_family as robot_family
+    from stickslip.analysis.jamming import rod_family as rod_family
+    from stickslip.analysis.scene_coupling import scene_contacts as scene_contacts
+    from stickslip.analysis.scene_coupling import scene_coupling as scene_coupling
+    from stickslip.analysis.solvability import Certificate as Certificate
+    from stickslip.analysis.solvability import ContactSolution as ContactSolution
+    from stickslip.analysis.solvability import Solvability as Solvability
+    from stickslip.analysis.solvability import acceleration_problem as acceleration_problem
+    from stickslip.analysis.solvability import solvability as solvability
+    from stickslip.analysis.solvability import solvability_at as solvability_at
+    from stickslip.dynamics.generalized import Constraint as Constraint
+    from stickslip.dynamics.generalized import ContactPoint as ContactPoint
+    from stickslip.dynamics.generalized import GeneralizedSystem as GeneralizedSystem
+    from stickslip.dynamics.generalized import System as System
+    from stickslip.dynamics.mechanisms import arm as arm
+    from stickslip.dynamics.mechanisms import planar_rod as planar_rod
+    from stickslip.dynamics.mechanisms import rod as rod
+    from stickslip.dynamics.pinocchio import FramePoint as FramePoint
+    from stickslip.dynamics.pinocchio import Robot as Robot
+    from stickslip.dynamics.pinocchio import load_robot as load_robot
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
+    from stickslip.errors import IntegrationFailed as IntegrationFailed
+    from stickslip.errors import RangeFailed as RangeFailed
     from stickslip.errors import SolveFailed as SolveFailed
     from stickslip.errors import StepFailed as StepFailed
     from stickslip.friction.anitescu_potra import AnitescuPotra as AnitescuPotra
@@ -27,6 +61,7 @@ if TYPE_CHECKING:
     from stickslip.friction.hybrid import Hybrid as Hybrid
     from stickslip.friction.impact import Newton as Newton
     from stickslip.friction.impact import Poisson as Poisson
+    from stickslip.friction.penalty import Penalty as Penalty
     from stickslip.friction.phantom import Phantom as Phantom
     from stickslip.friction.stabilisation import Gap as Gap
     from stickslip.friction.stabilisation import Relaxation as Relaxation
@@ -51,9 +86,16 @@ if TYPE_CHECKING:
     from stickslip.scene.files import save_scene as save_scene
     from stickslip.scene.materials import Material as Material
     from stickslip.scene.scene import Scene as Scene
+    from stickslip.simulation.integrate import PenaltyRun as PenaltyRun
+    from stickslip.simulation.integrate import integrate_system as integrate_system
+    from stickslip.simulation.jam import Jam as Jam
+    from stickslip.simulation.jam import through_jam as through_jam
     from stickslip.simulation.simulate import simulate as simulate
     from stickslip.simulation.stiff_limit import stiff_limit as stiff_limit
+    from stickslip.simulation.systems import SystemTrajectory as SystemTrajectory
+    from stickslip.simulation.systems import simulate_system as simulate_system
     from stickslip.simulation.trajectory import Trajectory as Trajectory
+    from stickslip.simulation.watch import JamEvent as JamEvent
     from stickslip.solvers.admm import ADMM as ADMM
     from stickslip.solvers.apgd import APGD as APGD
     from stickslip.solvers.cone_interior_point import ConeInteriorPoint as ConeInteriorPoint
@@ -86,8 +128,42 @@ __version__ = "0.1.0"
 _HOME = {
     "FileError": "errors",
     "InputError": "errors",
+    "IntegrationFailed": "errors",
+    "RangeFailed": "errors",
     "SolveFailed": "errors",
     "StepFailed": "errors",
+    "FrictionCone": "analysis.coupling",
+    "FrictionCoupling": "analysis.coupling",
+    "Sliding": "analysis.coupling",
+    "friction_coupling": "analysis.coupling",
+    "system_coupling": "analysis.coupling",
+    "Determinacy": "analysis.determinacy",
+    "determinacy": "analysis.determinacy",
+    "Family": "analysis.jamming",
+    "JamMap": "analysis.jamming",
+    "WorstPose": "analysis.jamming",
+    "arm_family": "analysis.jamming",
+    "jam_map": "analysis.jamming",
+    "robot_family": "analysis.jamming",
+    "rod_family": "analysis.jamming",
+    "scene_contacts": "analysis.scene_coupling",
+    "scene_coupling": "analysis.scene_coupling",
+    "Certificate": "analysis.solvability",
+    "ContactSolution": "analysis.solvability",
+    "Solvability": "analysis.solvability",
+    "acceleration_problem": "analysis.solvability",
+    "solvability": "analysis.solvability",
+    "solvability_at": "analysis.solvability",
+    "Constraint": "dynamics.generalized",
+    "ContactPoint": "dynamics.generalized",
+    "GeneralizedSystem": "dynamics.generalized",
+    "System": "dynamics.generalized",
+    "arm": "dynamics.mechanisms",
+    "planar_rod": "dynamics.mechanisms",
+    "rod": "dynamics.mechanisms",
+    "FramePoint": "dynamics.pinocchio",
+    "Robot": "dynamics.pinocchio",
+    "load_robot": "dynamics.pinocchio",
     "AnitescuPotra": "friction.anitescu_potra",
     "Box": "friction.box",
     "CompliantCone": "friction.compliant_cone",
@@ -98,6 +174,7 @@ _HOME = {
     "Hybrid": "friction.hybrid",
     "Newton": "friction.impact",
     "Poisson": "friction.impact",
+    "Penalty": "friction.penalty",
     "Phantom": "friction.phantom",
     "Gap": "friction.stabilisation",
     "Relaxation": "friction.stabilisation",
@@ -122,9 +199,16 @@ _HOME = {
     "save_scene": "scene.files",
     "Material": "scene.materials",
     "Scene": "scene.scene",
+    "PenaltyRun": "simulation.integrate",
+    "integrate_system": "simulation.integrate",
+    "Jam": "simulation.jam",
+    "through_jam": "simulation.jam",
     "simulate": "simulation.simulate",
     "stiff_limit": "simulation.stiff_limit",
+    "SystemTrajectory": "simulation.systems",
+    "simulate_system": "simulation.systems",
     "Trajectory": "simulation.trajectory",
+    "JamEvent": "simulation.watch",
     "ADMM": "solvers.admm",
     "APGD": "solvers.apgd",
     "ConeInteriorPoint": "solvers.cone_interior_point",

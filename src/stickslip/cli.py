@@ -18,6 +18,7 @@ from stickslip.errors import FileError, InputError, SolveFailed
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from stickslip.analysis.jamming import Family, JamMap
     from stickslip.demo import Solved
     from stickslip.papers.report import Check, Report
     from stickslip.scene.files import RunSettings
@@ -204,6 +205,56 @@ def compare(
 
 
 @main.command()
+@click.argument("mechanism", metavar="ROBOT.urdf|ROBOT.xml|rod|arm")
+@click.option("--frame", help="The frame whose origin touches.")
+@click.option("--point", metavar="X,Y,Z", help="A point in that frame instead of its origin, in metres.")
+@click.option("--plane", default="z=0", show_default=True, help="The plane it touches, such as z=0 or -x=0.5.")
+@click.option(
+    "--joint", "joints", multiple=True, metavar="NAME=A:B", help="A range to search (one or two), or NAME=A to fix one."
+)
+@click.option("--touch", metavar="JOINT", help="The joint that puts the point on the plane in each pose.")
+@click.option("--mu", type=float, help="A friction coefficient, to be told how much of the map jams with it.")
+@click.option("--resolution", default=200, show_default=True, help="Values of each parameter.")
+@click.option("--save", "picture", metavar="PATH", help="Draw the map as .png, .pdf or .svg.")
+def jam(
+    mechanism: str,
+    frame: str | None,
+    point: str | None,
+    plane: str,
+    joints: tuple[str, ...],
+    touch: str | None,
+    mu: float | None,
+    resolution: int,
+    picture: str | None,
+) -> None:
+    """Map the friction from which on a contact jams, over one or two joints, and print the worst poses.
+
+    Angles are in degrees, travels in metres. `rod` and `arm` are the mechanisms of Peiret 2019, by theta, and by x and
+    theta3. Without --touch the plane is taken to be wherever the point is.
+    """
+    from stickslip.analysis.jamming import jam_map
+    from stickslip.view.figures import check_path
+
+    if picture is not None:
+        check_path(picture)
+    if mu is not None and not (math.isfinite(mu) and mu >= 0):
+        raise InputError(f"jam: --mu is {mu}, expected a friction coefficient >= 0")
+    if mechanism in ("rod", "arm"):
+        if frame or point or touch or plane != "z=0":
+            raise InputError(f"jam: {mechanism} has its own contact, expected no --frame, --point, --plane or --touch")
+        family = named_family(mechanism, joints)
+    else:
+        family = family_of_robot(mechanism, frame, point, plane, joints, touch)
+    found = jam_map(family, resolution)
+    show_jam_map(found, mu)
+    if picture is not None:
+        from stickslip.view.jam_maps import draw_jam_map
+
+        draw_jam_map(found, picture)
+        click.echo(f"map drawn in {picture}")
+
+
+@main.command()
 @click.argument("name", required=False)
 @click.option("--figure", metavar="PATH", help="Where the picture goes.  [default: NAME.png]")
 @click.pass_context
@@ -307,6 +358,57 @@ def numbers(option: str, text: str) -> list[float]:
         raise InputError(f"{option} is {text!r}, expected numbers with commas between them") from None
 
 
+def family_of_robot(
+    path: str, frame: str | None, point: str | None, plane: str, joints: tuple[str, ...], touch: str | None
+) -> Family:
+    """The poses of a robot that `jam` is to search."""
+    from stickslip.analysis.jamming import robot_family
+    from stickslip.dynamics.pinocchio import FramePoint, load_robot, read_plane
+
+    if frame is None:
+        raise InputError("jam: --frame is missing, expected the name of a frame of the robot")
+    normal, offset = read_plane(plane)
+    place = (0.0, 0.0, 0.0) if point is None else tuple(numbers("--point", point))
+    robot = load_robot(path, FramePoint(frame, place, normal, offset))  # type: ignore[arg-type]  # checked there
+    values = dict(map(joint_values, joints))
+    scaled = {
+        name: tuple(v if robot.is_prismatic(name) else math.radians(v) for v in given) for name, given in values.items()
+    }
+    ranges = {name: (given[0], given[1]) for name, given in scaled.items() if len(given) == 2}
+    if len(ranges) not in (1, 2):
+        raise InputError(f"jam: --joint gives {len(ranges)} ranges, expected one or two of {', '.join(robot.joints)}")
+    return robot_family(robot, ranges, {name: given[0] for name, given in scaled.items() if len(given) == 1}, touch)
+
+
+def named_family(name: str, joints: tuple[str, ...]) -> Family:
+    """The rod or the arm, with the ranges that are given."""
+    from dataclasses import replace
+
+    from stickslip.analysis.jamming import arm_family, rod_family
+
+    family = rod_family() if name == "rod" else arm_family()
+    ranges = dict(family.ranges)
+    for parameter, given in map(joint_values, joints):
+        if parameter not in ranges or len(given) != 2:
+            raise InputError(f"jam: --joint is {parameter!r}, expected a range of {' or '.join(ranges)}")
+        in_degrees = dict(zip(ranges, family.units, strict=True))[parameter] == "rad"
+        least, greatest = map(math.radians, given) if in_degrees else given
+        ranges[parameter] = (least, greatest)
+    return replace(family, ranges=ranges)
+
+
+def joint_values(text: str) -> tuple[str, tuple[float, ...]]:
+    """Name and values of `elbow=-90:90` or `elbow=30`."""
+    name, _, values = text.partition("=")
+    try:
+        found = tuple(float(part) for part in values.split(":"))
+    except ValueError:
+        found = ()
+    if len(found) not in (1, 2):
+        raise InputError(f"jam: --joint is {text!r}, expected NAME=VALUE or NAME=FROM:TO, such as elbow=-90:90")
+    return name, found
+
+
 def end_if_failed(ctx: click.Context, comparison: Comparison) -> None:
     if comparison.failed:
         counts = (f"{outcome.failures} of {outcome.name}, dt {outcome.dt:g}" for outcome in comparison.failed)
@@ -392,6 +494,30 @@ def show_comparison(comparison: Comparison) -> None:
     end = ", ".join(fixed(value, 5) for value in reference.position)
     click.echo(f"Reference: {reference.name}, dt {1e3 * reference.dt:g} ms.")
     click.echo(f"There {comparison.body} ends at ({end}) m, turned by {fixed(reference.turn, 5)} rad.")
+
+
+def show_jam_map(found: JamMap, mu: float | None) -> None:
+    from stickslip.analysis.jamming import shown
+
+    family = found.family
+    click.echo(f"{family.system.name}, contact at {family.system.contacts[found.contact].name}")
+    click.echo(f"searched {found.searched}")
+    rows = []
+    edge = () if found.edge is None else (found.edge,)
+    for worst in (*found.minima, *edge):
+        place = [shown(value, unit) for value, unit in zip(worst.parameters, family.units, strict=True)]
+        way = ", ".join(fixed(part, 3) for part in worst.coupling.e_jam)
+        angle = [] if mu is None else [f"{math.degrees(worst.coupling.locking_angle(mu)):.1f}"]
+        kind = "at an edge" if worst is found.edge else "minimum"
+        rows.append((kind, f"{worst.mu_jam:.6f}", *place, f"({way})", f"{worst.coupling.mu_crit:.4f}", *angle))
+    if not rows:
+        click.echo("no friction makes this contact jam in any of these poses")
+        return
+    sector = "" if mu is None else f"|sector at {mu:g} [°]"
+    show_table(f"|mu_jam|{'|'.join(family.ranges)}|sliding along|mu_crit{sector}", rows)
+    click.echo("")
+    if mu is not None:
+        click.echo(f"With mu = {mu:g}, {100 * found.share_that_jams(mu):.1f} % of the poses can jam.")
 
 
 def show_report(report: Report) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stickslip.simulation.systems import SystemTrajectory
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.solvers.solution import Solution
 
@@ -28,8 +29,16 @@ class SolveFailed(RuntimeError):
 class StepFailed(SolveFailed):
     """Raised by `simulate` where a step is not solved; its problem is in `file`, the steps before in `trajectory`."""
 
-    trajectory: Trajectory
+    trajectory: Trajectory | SystemTrajectory
 
     def __init__(self, message: str, solution: Solution, step: int, file: str) -> None:
         super().__init__(message, solution)
         self.step, self.file = step, file
+
+
+class IntegrationFailed(RuntimeError):
+    """An adaptive integrator could not go on to the end."""
+
+
+class RangeFailed(RuntimeError):
+    """The limits of a force were not found to the digits that are promised."""

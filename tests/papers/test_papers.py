@@ -3,7 +3,7 @@
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.papers import peiret2017, preclik, trinkle2018
+from stickslip.papers import peiret2017, peiret2019_solutions, preclik, trinkle2018
 from stickslip.papers.catalogue import PAPERS, entry
 from stickslip.papers.report import Check
 from stickslip.simulation.compare import compare
@@ -55,6 +55,34 @@ def test_figure_4_is_drawn(tmp_path):
     short = compare(peiret2017.cube(), 0.04, peiret2017.FIGURE_4, (2e-2, 1e-2), reference_dt=1e-2, solver="auto")
     peiret2017.draw_figure_4(short, str(tmp_path / "figure.png"))
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["peiret2019-fig2", "peiret2019-fig3"])
+def test_friction_coupling_of_peiret2019(name, tmp_path):
+    report = entry(name).make(str(tmp_path / "figure.png"), quiet)
+    assert report.failed == ()
+    assert all(check.tolerance is not None for check in report.checks)
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["peiret2019-fig4", "peiret2019-fig6", "peiret2019-arm"])
+def test_solutions_of_peiret2019(name, tmp_path):
+    figure = str(tmp_path / "figure.png") if PAPERS[name].has_figure else None
+    report = entry(name).make(figure, quiet)
+    assert report.failed == ()
+    assert len(report.checks) >= 6
+    if figure is not None:
+        assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_through_the_jam_of_peiret2019(tmp_path, monkeypatch):
+    """With two springs and two steps in the figure; `stickslip paper peiret2019-jam` has more."""
+    monkeypatch.setattr(peiret2019_solutions, "STIFFNESSES", (1e6, 1e7))
+    monkeypatch.setattr(peiret2019_solutions, "STEPS", (1e-5, 1e-6))
+    figure = tmp_path / "figure.png"
+    report = peiret2019_solutions.jam(str(figure), quiet)
+    assert report.failed == ()
+    assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 def test_an_unknown_name():

@@ -32,6 +32,14 @@ PAPERS = {
     "peiret2017-fig4": Entry("figure 4: a cube slides and spins until it stops", "peiret2017", "figure_4", True),
     "peiret2017-table": Entry("where the cube stops, under each formulation", "peiret2017", "final_states", False),
     "peiret2017-rank": Entry("rank of the matrix with and without phantom inertia", "peiret2017", "ranks", False),
+    "peiret2019-fig2": Entry(
+        "figure 2: the generalized friction cone of a rod", "peiret2019_coupling", "figure_2", True
+    ),
+    "peiret2019-fig3": Entry("figure 3: which way a rod jams", "peiret2019_coupling", "figure_3", True),
+    "peiret2019-fig4": Entry("figure 4: none, one and two solutions", "peiret2019_solutions", "figure_4", True),
+    "peiret2019-fig6": Entry("figure 6: μ_jam of the arm over its poses", "peiret2019_solutions", "figure_6", True),
+    "peiret2019-arm": Entry("equations 46 to 49: the arm", "peiret2019_solutions", "equations", False),
+    "peiret2019-jam": Entry("through the jam: impulses, springs, steps", "peiret2019_solutions", "jam", True),
     "trinkle2018": Entry("the Stewart–Trinkle LCP on particles and spheres", "trinkle2018", "examples", True),
     "preclik": Entry("the stiff limit of a table, and what slides lifts", "preclik", "examples", True),
 }

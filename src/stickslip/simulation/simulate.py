@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from stickslip.simulation.march import Ended, Record, Rules, march, posed, remem
 from stickslip.simulation.recorder import Chunk, ContactColumns, Header, Recorder
 from stickslip.simulation.step import Engine, StepOutcome, step
 from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.watch import JamEvent, JamWatch, watch_for
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.cone_interior_point import iterate as follow_path
 from stickslip.solvers.solution import Solver, Status
@@ -64,18 +65,32 @@ def simulate(
     path: str | os.PathLike[str] | None = None,
     keep_going: bool = False,
     progress: bool | None = None,
+    watch: Literal["jamming"] | None = None,
 ) -> Trajectory:
     """Run a scene for `duration` seconds in steps of `dt`.
 
     `friction`: a formulation, Coulomb() where none is given. `solver`: a name or value that suits its problem, that of
     the formulation where none is given. `tol`: bound on the residual of each step, the problem's own where none is
     given. `path`: an HDF5 file that grows with the run. `progress`: a bar on stderr; where None, on a terminal and for
-    runs that take more than two seconds.
+    runs that take more than two seconds. `watch`: "jamming" looks for sliding contacts that enter their locking sector,
+    step by step in Python; what it found is in `events` of the trajectory, and not in its file.
     """
     formulation: Formulation = Coulomb() if friction is None else friction
     steps = count_steps(duration, dt)
     model, state, drives = compile_scene(scene)
-    run = Run(model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scene.names)
+    watching = watch_for(watch)
+    run = Run(
+        model,
+        state,
+        drives,
+        float(dt),
+        formulation,
+        solver or formulation.solver,
+        tol,
+        keep_going,
+        scene.names,
+        watching,
+    )
     header = Header.of(
         model, scene.names, dt=run.dt, formulation=repr(formulation), solver=str(run.solver), tol=run.tolerance
     )
@@ -85,9 +100,9 @@ def simulate(
                 recorder.append(chunk)
                 done(chunk.time.size)
         except StepFailed as error:
-            error.trajectory = Trajectory(recorder.finish(finished=False))
+            error.trajectory = Trajectory(recorder.finish(finished=False), run.events)
             raise
-        return Trajectory(recorder.finish())
+        return Trajectory(recorder.finish(), run.events)
 
 
 def count_steps(duration: float, dt: float) -> int:
@@ -113,6 +128,11 @@ class Run:
     tol: float | None
     keep_going: bool
     names: tuple[str, ...]
+    watch: JamWatch | None = None
+
+    @property
+    def events(self) -> tuple[JamEvent, ...]:
+        return () if self.watch is None else tuple(self.watch.events)
 
     @property
     def tolerance(self) -> float:
@@ -176,7 +196,18 @@ class Run:
             for array, value in zip(self.state, before, strict=True):
                 array[:] = value
             raise failure(self, engine, outcome, number)
+        if self.watch is not None:
+            now, contacts = number * self.dt, named_contacts(self, engine, outcome.count)
+            slow = self.formulation.slip_speed
+            self.watch.look(outcome.problem, outcome.mu, outcome.state, slow, now, number, contacts)
         return chunk_of_one(engine, self.state, outcome, (number + 1) * self.dt)
+
+
+def named_contacts(run: Run, engine: Engine, count: int) -> list[tuple[tuple[int, ...], str]]:
+    """Of each contact the shapes and features, which persist, and the bodies by name."""
+    keys = zip(*(column[:count].tolist() for column in engine.work.contacts[:3]), strict=True)
+    body = run.model.shape_body
+    return [(key, f"{run.names[body[key[0]]]} on {run.names[body[key[1]]]}") for key in keys]
 
 
 def followed_path(engine: Engine, state: State, rules: Rules) -> bool:
@@ -197,7 +228,8 @@ def compiled_rules(run: Run) -> Rules | None:
     """The rules of the compiled loop, or None where it does not apply."""
     law = run.formulation
     if (
-        not isinstance(law, Coulomb)
+        run.watch is not None
+        or not isinstance(law, Coulomb)
         or not isinstance(law.impact, Newton)
         or run.solver != "auto"
         or run.model.joint.size

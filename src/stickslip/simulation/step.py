@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.collision.broadphase import find_contacts
 from stickslip.dynamics.contact_rows import fill_rows
@@ -129,9 +130,14 @@ def with_first_loads(
     known = {tuple(key) for key in memory.key[: memory.known[0]].tolist()}
     keys = zip(*(column[:count].tolist() for column in work.contacts[:3]), strict=True)
     new = np.array([key not in known for key in keys], bool)
-    if not new.any():
-        return problem
-    none = np.zeros(count)
+    return problem if not new.any() else loaded_without_friction(problem, new, formulation, solver, tol)
+
+
+def loaded_without_friction(
+    problem: ContactProblem, new: NDArray[np.bool_], formulation: Formulation, solver: str | Solver, tol: float | None
+) -> ContactProblem:
+    """The problem with normal impulses of a solve without friction as those of the step before, where `new` says so."""
+    none = np.zeros(problem.contacts)
     smooth, _ = solve_contacts(formulation, replace(problem, mu=none, mu_kinetic=none), solver, tol)
     previous: Floats = problem.previous.copy()
     previous[:: problem.dimension][new] = smooth.p[:: problem.dimension][new]

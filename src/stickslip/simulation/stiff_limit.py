@@ -10,10 +10,10 @@ many impulses that minimises xᵀ D x [1]. The rigid solutions are the x of
 
     J x = M v* - f,     x in the face of K that u* = Jᵀ v* + c leaves open                                     (2)
 
-contact by contact: the whole cone where u* = 0, the ray against the sliding velocity where u*_n = μ |u*_t| > 0, and
-zero where the contact opens. A bounded joint row is at its bound where it moves. So the limit is a projection: with
-z = D^½ x and an orthonormal basis B of the rows of J D^-½ the nearest point to 0 of {z in C : B z = b}. Its dual is
-smooth and convex in as many unknowns as B has rows,
+contact by contact: the whole cone where u* = 0, the ray against the sliding velocity where u*_n = μ |u*_t| > 0 (under
+Coulomb's law u*_n = 0), and zero where the contact opens. A bounded joint row is at its bound where it moves. So the
+limit is a projection: with z = D^½ x and an orthonormal basis B of the rows of J D^-½ the nearest point to 0 of
+{z in C : B z = b}. Its dual is smooth and convex in as many unknowns as B has rows,
 
     B P_C(Bᵀ y) = b,                                                                                           (3)
 
@@ -37,6 +37,7 @@ from stickslip.friction.active import active_rows
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.stabilisation import Relaxation, normal_terms, tangent_terms
+from stickslip.problems.cone import Law
 from stickslip.problems.matrix import Dense, Vector, as_dense, vector
 from stickslip.problems.residual import project_cone
 from stickslip.solvers.solution import Solution
@@ -94,7 +95,7 @@ def stiff_limit(problem: ContactProblem, weights: ArrayLike | None = None) -> St
     check_weights(problem, D)
     impulses, rigid = compliant_step(problem, np.zeros_like(D))
     v = problem.velocity_after(impulses)
-    x, defect = nearest(problem, D, v)
+    x, defect = nearest(problem, v, Face.of(problem, D, v, "associated"))
     if not defect <= ENOUGH:
         raise SolveFailed(f"stiff_limit: the minimum-norm solution has a defect of {defect:.1e}, not {ENOUGH:g}", rigid)
     columns = problem.H.shape[1]
@@ -148,9 +149,8 @@ def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Soluti
     return formulation.impulses(step, answer.x), answer
 
 
-def nearest(problem: ContactProblem, D: Vector, v: Vector) -> tuple[Vector, float]:
+def nearest(problem: ContactProblem, v: Vector, face: Face) -> tuple[Vector, float]:
     """The x of (2) that minimises xᵀ D x, and the relative defect of its momentum."""
-    face = Face.of(problem, D, v)
     J = np.hstack([as_dense(problem.H), as_dense(problem.G)])
     momentum = as_dense(problem.M) @ v - problem.f
     root = np.sqrt(face.weights)
@@ -177,21 +177,22 @@ class Face:
     upper: Vector  # (m,)
 
     @classmethod
-    def of(cls, problem: ContactProblem, D: Vector, v: Vector) -> Face:
-        """What the velocities v of the rigid problem leave open."""
+    def of(cls, problem: ContactProblem, D: Vector, v: Vector, law: Law) -> Face:
+        """What the velocities v of the rigid problem leave open, where what slides lifts (associated) or does not."""
         d, columns, n = problem.dimension, problem.H.shape[1], D.size
         formulation = CompliantCone()
         mu = active_rows(problem, formulation.stabilisation, formulation.impact, formulation.slip_speed).mu
         u = (problem.H.T @ v + problem.w).reshape(-1, d)
         u[:, 0] += problem.gap / problem.h
         g = problem.G.T @ v + problem.b
+        lift = mu if law == "associated" else np.zeros_like(mu)
         small = RESTS * max(np.abs(u).max(initial=0.0), np.abs(g).max(initial=0.0), free_speed(problem))
         directions: list[Vector] = []
         cones, cone_mu, lower, upper = [], [], [], []
         fixed = np.zeros(n)
         for i in range(problem.contacts):
             slip = float(np.linalg.norm(u[i, 1:]))
-            if u[i, 0] - mu[i] * slip > small:
+            if u[i, 0] - lift[i] * slip > small:
                 continue
             if mu[i] > 0 and slip <= small:
                 cones.append(len(directions))

@@ -24,6 +24,7 @@ from stickslip.problems.contact_states import State as ContactState
 from stickslip.problems.matrix import shortened
 from stickslip.scene.model import Floats, Integers, Kind, State
 from stickslip.simulation.recorder import Header, Record, open_record, save_record
+from stickslip.simulation.watch import JamEvent
 from stickslip.solvers.solution import Status
 
 LISTED = 12  # contacts that the text of a table shows
@@ -42,8 +43,9 @@ BodyName = Handle | SupportsIndex | str
 
 
 class Trajectory:
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, events: tuple[JamEvent, ...] = ()) -> None:
         self._record = record
+        self.events = events  # what simulate(..., watch=...) saw; files do not hold it
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:

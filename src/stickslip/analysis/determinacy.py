@@ -1,0 +1,406 @@
+"""Which contact forces does rigid-body mechanics determine, and between which limits are the others?
+
+A motion of rigid bodies, v⁺ after a step or rest, asks of the impulses x = (p, λ) of contacts and joint rows
+
+    J x = M v⁺ - f,      J = (H, G),      x ∈ F,                                                                   (1)
+
+F the face of the friction cones and bounds that the motion leaves open: the whole cone |p_t| <= μ p_n of a contact that
+sticks, the ray p_t = -μ p_n u_t / |u_t| of one that slides, zero where one opens (simulation/stiff_limit.py). So the
+admissible x are a convex set, x₀ + N c with N the null space of J in the span of F, and a component varies over the
+interval between the optima of two convex programs,
+
+    lower_i = min x_i,      upper_i = max x_i      subject to (1):                                                   (2)
+
+linear programs where the cones are polyhedral (no friction, sliding, the plane), solved by HiGHS, and programs over
+second-order cones elsewhere, solved by Clarabel. A component is unique where N has a zero row, which is a matter of
+geometry, or where the inequalities leave one value. Each optimum is verified after the fact: the point that attains it
+is admissible, and the dual objective bounds what is beyond (`gap`).
+
+Of all admissible x one minimises xᵀ D x: what springs of the compliances D tend to as they stiffen [1].
+
+[1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from stickslip.analysis.scene_coupling import names_of_contacts
+from stickslip.errors import InputError, RangeFailed
+from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.stabilisation import Gap
+from stickslip.problems.cone import ConeProblem, Law
+from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, shortened, vector
+from stickslip.scene.compile import compile_scene
+from stickslip.scene.scene import Scene
+from stickslip.simulation.step import Engine, pose
+from stickslip.simulation.stiff_limit import ENOUGH, RANK, TOL, Face, check_weights, nearest
+from stickslip.solvers.existence import FEW_DIGITS, negative_share
+from stickslip.solvers.solve import solve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LISTED = 12  # loads that the text shows
+STEP = 1e-3  # of the ContactProblem that a scene is looked at through   [s]
+EQUAL = 1e-7  # ranges narrower than this share of the largest force are one value
+ADMISSIBLE = 1e-7  # what an optimum may violate (1) by, in units of the largest force
+CLOSED = 1e-6  # the largest duality gap of an optimum, in the same units
+TIGHT = 1e-10  # tolerances that are asked of the solvers
+
+Extremum: TypeAlias = Callable[[Vector], "Optimum"]
+
+
+@dataclass(frozen=True, eq=False)
+class Determinacy:
+    """The forces of contacts (n, t[, o]) and joint rows that make a motion: impulses over the step."""
+
+    problem: ContactProblem
+    motion: Vector  # (nv,)    v⁺
+    names: tuple[str, ...]  # (n,)   of the components
+    rank: int  # of J, all contacts and joint rows together
+    null_space: Dense  # (n, k)   orthonormal: forces of contacts and joints that balance each other
+    freedom: Dense  # (n, m)   orthonormal: those of them that the motion leaves open
+    lower: Vector  # (n,)   [N]
+    upper: Vector  # (n,)   [N]
+    least: Vector  # (n,)   the admissible forces with the least Σ D x²   [N]
+    weights: Vector  # (n,)   D
+    gap: float  # the largest duality gap of a limit, a share of the largest force
+    unit: str  # of contact forces: N, or none where a ConeProblem does not say
+
+    @property
+    def unique(self) -> NDArray[np.bool_]:
+        """(n,) the components that have one value."""
+        return self.upper - self.lower <= EQUAL * largest(self.least)
+
+    @property
+    def determined(self) -> bool:
+        """Whether every force is unique."""
+        return bool(self.unique.all())
+
+    @property
+    def loads(self) -> Indices:
+        """The components that are normal forces of contacts or forces of joint rows."""
+        columns = self.problem.H.shape[1]
+        return np.r_[0 : columns : self.problem.dimension, columns : columns + self.problem.b.size]
+
+    @property
+    def loads_determined(self) -> int:
+        """How many independent combinations of the loads are determined."""
+        varied = np.linalg.svd(self.freedom[self.loads], compute_uv=False)  # of unit columns, so that 1 is large
+        return self.loads.size - int((varied > RANK).sum())
+
+    def describe(self) -> str:
+        """In words, and the limits of the loads that are not determined."""
+        vague = self.loads[~self.unique[self.loads]]
+        lines = [self.sentence()] + [f"  {self.names[i]}: {self.limits(i)}" for i in vague[:LISTED]]
+        if vague.size > LISTED:
+            lines.append(f"  and {vague.size - LISTED} more")
+        return "\n".join(lines)
+
+    def sentence(self) -> str:
+        contacts, rows, loads = self.problem.contacts, self.problem.b.size, self.loads.size
+        who = " and ".join(
+            f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((contacts, "contact"), (rows, "joint row")) if n
+        )
+        single = int(self.unique[self.loads].sum())
+        if self.determined:
+            return f"{who or 'no contact'}: every force is determined"
+        if single == loads:
+            return f"{who}: every load is determined, {int((~self.unique).sum())} components along the contacts are not"
+        alone = "no single load is" if single == 0 else f"{single} of the loads {'is' if single == 1 else 'are'} unique"
+        sentence = f"{who}: only {self.loads_determined} combinations of the {loads} loads are determined, {alone}"
+        if not np.isfinite(self.upper - self.lower).all():
+            sentence += "; some press on each other as hard as they like"
+        return sentence
+
+    def limits(self, i: int) -> str:
+        """Of one component, in words."""
+        rounding = EQUAL * largest(self.least)
+        low, high = (0.0 if abs(force) < rounding else force for force in (self.lower[i], self.upper[i]))
+        unit = self.unit if i < self.problem.H.shape[1] else ""
+        return f"{low:.6g} to {high:.6g} {unit}".rstrip()
+
+    def __str__(self) -> str:
+        return self.describe()
+
+
+def determinacy(
+    problem: ContactProblem | ConeProblem | Scene,
+    *,
+    motion: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> Determinacy:
+    """The range of every force that makes the motion of a problem, or of a scene as it stands.
+
+    `motion`: v⁺ of the free rows; where None, the motion that Coulomb's law gives (of a ConeProblem, its own law).
+    `weights`: D, of contacts (n, t[, o]) and then of joint rows; where None, all 1. A ConeProblem has forces in the
+    unit of its f. The contacts of a scene are those that touch now; overlaps count as touching.
+    """
+    if isinstance(problem, Scene):
+        step, names = contacts_of_scene(problem)
+        return of_contact_problem(step, names, "coulomb", None, motion, weights)
+    if isinstance(problem, ContactProblem):
+        return of_contact_problem(problem, numbered(problem.contacts), "coulomb", None, motion, weights)
+    if isinstance(problem, ConeProblem):
+        if problem.bodies is None:
+            raise InputError("determinacy: the ConeProblem has no bodies, expected one made by ConeProblem.from_bodies")
+        M, H, f, w = (getattr(problem.bodies, name) for name in ("M", "H", "f", "w"))
+        step = ContactProblem(1.0, M, f, np.zeros(f.size), H, problem.mu, w=w)
+        return of_contact_problem(step, numbered(problem.contacts), problem.law, problem, motion, weights)
+    raise InputError(
+        f"determinacy: the problem is {shortened(problem)}, expected a ContactProblem, a ConeProblem or a Scene"
+    )
+
+
+def contacts_of_scene(scene: Scene) -> tuple[ContactProblem, tuple[str, ...]]:
+    """The problem of a short step from the scene as it stands, and what touches what."""
+    model, state, drives = compile_scene(scene)
+    engine = Engine.of(model, STEP)
+    if drives:
+        force = engine.work.bodies.force
+        drives.prescribe(0.0, state)
+        drives.add_forces(0.0, state, model, force[:, :3], force[:, 3:])
+    problem, count = pose(engine, state)
+    pairs = names_of_contacts(scene, engine, count)
+    names = tuple(f"contact {i}, {a} on {b}" for i, (a, b) in enumerate(pairs))
+    return replace(problem, gap=np.maximum(problem.gap, 0.0)), names
+
+
+def numbered(contacts: int) -> tuple[str, ...]:
+    return tuple(f"contact {i}" for i in range(contacts))
+
+
+def of_contact_problem(
+    problem: ContactProblem,
+    contacts: tuple[str, ...],
+    law: Law,
+    posed: ConeProblem | None,
+    motion: ArrayLike | None,
+    weights: ArrayLike | None,
+) -> Determinacy:
+    problem = replace(problem, restitution=np.zeros(problem.contacts), compliance=np.zeros(problem.b.size))
+    if negative_share(problem.M) > FEW_DIGITS:
+        raise InputError("determinacy: M is not positive definite, expected a mass matrix")
+    n = problem.H.shape[1] + problem.b.size
+    D = np.ones(n) if weights is None else vector("determinacy", "weights", weights)
+    check_weights(problem, D)
+    v = solved_motion(problem, posed) if motion is None else vector("determinacy", "motion", motion, problem.v.size)
+    face = Face.of(problem, D, v, law)
+    least, defect = nearest(problem, v, face)
+    if not defect <= ENOUGH:
+        raise InputError(
+            f"determinacy: no forces within the friction cones make this motion (the best miss it by {defect:.1e})"
+        )
+    J = np.hstack([as_dense(problem.H), as_dense(problem.G)])
+    lower, upper, gap = ranges(J, face, least)
+    h = problem.h
+    return Determinacy(
+        problem=problem,
+        motion=v,
+        names=component_names(problem, contacts),
+        rank=rank_of(J),
+        null_space=null_space(J),
+        freedom=orthonormal(face.basis @ null_space(J @ face.basis)),
+        lower=lower / h,
+        upper=upper / h,
+        least=least / h,
+        weights=D,
+        gap=gap,
+        unit="N" if posed is None else "",
+    )
+
+
+def component_names(problem: ContactProblem, contacts: tuple[str, ...]) -> tuple[str, ...]:
+    parts = ("normal", "tangent", "other tangent")[: problem.dimension]
+    joints = tuple(f"joint row {j}" for j in range(problem.b.size))
+    return tuple(f"{contact}, {part}" for contact in contacts for part in parts) + joints
+
+
+def solved_motion(problem: ContactProblem, posed: ConeProblem | None) -> Vector:
+    """v⁺ under the law of the cone problem as posed; where there is none, under Coulomb's."""
+    formulation = Coulomb(stabilisation=Gap())
+    answer = solve(formulation.pose(problem) if posed is None else posed, tol=TOL)
+    if not answer.residual <= ENOUGH:
+        answer.require()
+    none = np.zeros(0)
+    return problem.velocity_after(
+        formulation.impulses(problem, answer.x) if posed is None else Impulses(answer.x, none)
+    )
+
+
+# the null space
+
+
+def rank_of(matrix: Dense) -> int:
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    return int((singular > RANK * singular.max(initial=0.0)).sum())
+
+
+def null_space(matrix: Dense) -> Dense:
+    """Orthonormal columns with matrix @ columns = 0."""
+    if matrix.shape[1] == 0:
+        return np.zeros((0, 0))
+    return np.linalg.svd(matrix)[2][rank_of(matrix) :].T
+
+
+def orthonormal(columns: Dense) -> Dense:
+    """A basis of what the columns span, which are independent."""
+    return np.linalg.qr(columns)[0]
+
+
+def largest(x: Vector) -> float:
+    return float(np.abs(x).max(initial=0.0)) or 1.0
+
+
+# the programs
+
+
+class Optimum(NamedTuple):
+    """min cᵀ y over the admissible y, or -inf."""
+
+    y: Vector  # that attains it; where unbounded a direction of descent
+    value: float
+    dual: float  # a lower bound
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Admissible y of x = fixed + basis y:  B y = B y₀, y in the cones and intervals of the face.  y₀ has size 1."""
+
+    B: Dense  # (rank, m)   orthonormal rows
+    y0: Vector
+    face: Face
+    lower: Vector  # (m,)   of y, in the same unit
+    upper: Vector
+
+    @property
+    def polyhedral(self) -> bool:
+        return self.face.dimension == 2 or self.face.cones.size == 0
+
+    def violation(self, y: Vector, homogeneous: bool = False) -> float:
+        """How far y is from being admissible; of a direction y, from being one that never leaves."""
+        target, low, high = self.B @ self.y0, self.lower, self.upper
+        if homogeneous:
+            target = np.zeros_like(target)
+            low, high = (np.where(np.isfinite(bound), 0.0, bound) for bound in (low, high))
+        d, worst = self.face.dimension, [0.0]
+        for first, mu in zip(self.face.cones, self.face.mu, strict=True):
+            worst.append(float(np.linalg.norm(y[first + 1 : first + d])) - mu * y[first])
+        worst += [np.abs(self.B @ y - target).max(initial=0.0), (low - y).max(initial=0.0), (y - high).max(initial=0.0)]
+        return float(np.max(worst))
+
+
+def ranges(J: Dense, face: Face, x0: Vector) -> tuple[Vector, Vector, float]:
+    """lower and upper of (2), and the largest duality gap."""
+    lower, upper, worst = x0.copy(), x0.copy(), 0.0
+    moves = np.abs(face.basis @ null_space(J @ face.basis))
+    open_rows = np.flatnonzero(moves.max(axis=1, initial=0.0) > RANK)
+    if open_rows.size == 0:
+        return lower, upper, worst
+    y0 = face.basis.T @ (x0 - face.fixed) / (face.basis**2).sum(axis=0)
+    size = largest(y0)
+    _, S, B = np.linalg.svd(J @ face.basis, full_matrices=False)
+    program = Program(B[RANK * S.max() < S], y0 / size, face, face.lower / size, face.upper / size)
+    minimise = linear_program(program) if program.polyhedral else conic_program(program)
+    for i in open_rows:
+        c = face.basis[i]
+        below, above = verified(program, c, minimise(c)), verified(program, -c, minimise(-c))
+        lower[i], upper[i] = face.fixed[i] + size * below.value, face.fixed[i] - size * above.value
+        worst = max([worst, *(o.value - o.dual for o in (below, above) if np.isfinite(o.value))])
+    return lower, upper, worst
+
+
+def verified(program: Program, c: Vector, found: Optimum) -> Optimum:
+    """The optimum, or an error where it is not one."""
+    if np.isinf(found.value):
+        good = program.violation(found.y, homogeneous=True) <= ADMISSIBLE * -float(c @ found.y)
+    else:
+        good = program.violation(found.y) <= ADMISSIBLE and found.value - found.dual <= CLOSED
+    if not good:
+        raise RangeFailed("determinacy: the limits of a force were not found to seven digits")
+    return found
+
+
+def linear_program(program: Program) -> Extremum:
+    """By HiGHS; a cone in the plane is two half-spaces."""
+    from scipy.optimize import linprog
+
+    face, m = program.face, program.y0.size
+    sides = np.zeros((2 * face.cones.size, m))
+    for k, (first, mu) in enumerate(zip(face.cones, face.mu, strict=True)):
+        sides[2 * k : 2 * k + 2, first] = -mu
+        sides[2 * k : 2 * k + 2, first + 1] = 1.0, -1.0
+    b = program.B @ program.y0
+    bounds = np.column_stack([program.lower, program.upper])
+    options = {"primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT}
+
+    def minimise(c: Vector) -> Optimum:
+        answer = linprog(c, sides, np.zeros(len(sides)), program.B, b, bounds, "highs", options=options)
+        if answer.status == 3:
+            return Optimum(receding(c), -np.inf, -np.inf)
+        if answer.status != 0:
+            return Optimum(program.y0, np.nan, np.nan)
+        dual = b @ answer.eqlin.marginals
+        for part, bound in ((answer.lower, program.lower), (answer.upper, program.upper)):
+            held = np.isfinite(bound)
+            dual += part.marginals[held] @ bound[held]
+        return Optimum(answer.x, float(answer.fun), float(dual))
+
+    def receding(c: Vector) -> Vector:
+        """A direction of the recession cone in a box, along which cᵀ y falls."""
+        low, high = (np.where(np.isfinite(bound), 0.0, s) for bound, s in ((program.lower, -1.0), (program.upper, 1.0)))
+        box = np.column_stack([low, high])
+        answer = linprog(c, sides, np.zeros(len(sides)), program.B, 0 * b, box, "highs", options=options)
+        return np.zeros(m) if answer.x is None else answer.x
+
+    return minimise
+
+
+def conic_program(program: Program) -> Extremum:
+    """By Clarabel, set up once; only the objective changes."""
+    import clarabel
+
+    face, d, m = program.face, program.face.dimension, program.y0.size
+    eye = np.eye(m)
+    rows, right = [program.B], [program.B @ program.y0]
+    cones: list[Any] = [clarabel.ZeroConeT(len(program.B))]
+    low, high = np.isfinite(program.lower), np.isfinite(program.upper)
+    rows += [-eye[low], eye[high]]
+    right += [-program.lower[low], program.upper[high]]
+    cones.append(clarabel.NonnegativeConeT(int(low.sum() + high.sum())))
+    for first, mu in zip(face.cones, face.mu, strict=True):
+        block = -eye[first : first + d]
+        block[0] *= mu
+        rows.append(block)
+        right.append(np.zeros(d))
+        cones.append(clarabel.SecondOrderConeT(d))
+    settings = clarabel.DefaultSettings()
+    settings.verbose, settings.max_threads = False, 1
+    settings.presolve_enable = False  # it forbids a change of the objective
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TIGHT
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix((m, m)),
+        np.zeros(m),
+        sparse.csc_matrix(np.vstack(rows)),
+        np.concatenate(right),
+        cones,
+        settings,
+    )
+
+    def minimise(c: Vector) -> Optimum:
+        solver.update(q=c)
+        answer = solver.solve()
+        y = np.array(answer.x)
+        if str(answer.status) in ("DualInfeasible", "AlmostDualInfeasible"):
+            return Optimum(y / largest(y), -np.inf, -np.inf)
+        return Optimum(y, float(answer.obj_val), float(answer.obj_val_dual))
+
+    return minimise

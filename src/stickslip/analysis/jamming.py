@@ -1,0 +1,270 @@
+"""Jam maps: μ_jam over a family of poses, and the poses where it is least.
+
+A family has one or two parameters; `pose` turns them into coordinates q, NaN where there is no such pose. μ_jam of
+analysis/coupling.py is evaluated on a grid over the ranges. Each pose of the grid that is no worse than its neighbours
+starts a Nelder–Mead search within the ranges (and once more from where that ended), until the simplex is PLACE of the
+ranges wide; what ends at one place is one minimum. Where a search ends at the border of the ranges, or beside poses
+that do not exist, it found no minimum but an edge; of these the lowest is kept, as μ_jam may be lower beyond it.
+
+What is found is what the grid shows: a dip narrower than its spacing may be missed, and the map says its spacing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import ndimage, optimize
+
+from stickslip.analysis.coupling import (
+    FrictionCoupling,
+    How,
+    check_contacts,
+    effective,
+    held_rows,
+    mu_jam_of,
+    system_coupling,
+)
+from stickslip.dynamics.generalized import System, positive_definite
+from stickslip.dynamics.mechanisms import arm, arm_on_the_plane, rod, rod_on_its_foot
+from stickslip.dynamics.pinocchio import Robot
+from stickslip.errors import InputError
+from stickslip.problems.matrix import Dense, Vector
+
+PLACE = 1e-9  # width of the last simplex, as a share of the ranges
+SAME = 1e-5  # searches that end within this share of the ranges found one minimum
+LEVEL = 1e-12  # relative difference up to which two poses are equally bad: rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Poses of a system by one or two parameters."""
+
+    system: System
+    pose: Callable[..., Vector]  # of the parameters: q, NaN where there is none
+    ranges: dict[str, tuple[float, float]]  # of each parameter, by its name
+    units: tuple[str, ...]  # rad or m, of each
+
+    def __post_init__(self) -> None:
+        if len(self.ranges) not in (1, 2) or len(self.units) != len(self.ranges):
+            raise InputError(f"Family: ranges has {len(self.ranges)} parameters, expected one or two, each with a unit")
+        for name, (least, greatest) in self.ranges.items():
+            if not (math.isfinite(least) and math.isfinite(greatest) and least < greatest):
+                raise InputError(f"Family: range of {name} is {least:g} to {greatest:g}, expected two rising numbers")
+
+
+@dataclass(frozen=True, eq=False)
+class WorstPose:
+    """A pose where μ_jam is lowest among those around it."""
+
+    parameters: Vector  # (1,) or (2,)
+    q: Vector
+    coupling: FrictionCoupling
+
+    @property
+    def mu_jam(self) -> float:
+        return self.coupling.mu_jam
+
+
+@dataclass(frozen=True, eq=False)
+class JamMap:
+    """μ_jam over a family."""
+
+    family: Family
+    axes: tuple[Vector, ...]  # values of each parameter
+    mu_jam: Dense  # (n,) or (n, m)   inf without coupling, NaN where there is no pose
+    minima: tuple[WorstPose, ...]  # local minima, the worst first
+    edge: WorstPose | None  # the lowest that a search found at an edge of the ranges or of the poses that exist
+    contact: int
+
+    @property
+    def searched(self) -> str:
+        """What was looked at, in words."""
+        parts = [
+            f"{name} from {shown(axis[0], unit)} to {shown(axis[-1], unit)} in {axis.size - 1} steps"
+            for (name, unit), axis in zip(
+                zip(self.family.ranges, self.family.units, strict=True), self.axes, strict=True
+            )
+        ]
+        there = np.isfinite(self.mu_jam) | np.isinf(self.mu_jam)
+        return f"{' and '.join(parts)}, {int(there.sum())} of {there.size} poses exist"
+
+    def share_that_jams(self, mu: float) -> float:
+        """Share of the poses that exist in which some slip direction jams with this friction."""
+        there = ~np.isnan(self.mu_jam)
+        return float((self.mu_jam[there] < mu).mean()) if there.any() else 0.0
+
+
+def jam_map(family: Family, resolution: int = 200, contact: int = 0, held: Mapping[int, How] | None = None) -> JamMap:
+    """μ_jam of a contact point over a family of poses, `resolution` values of each parameter, with its local minima.
+
+    `held`: what the other contact points do, as in `system_coupling`; open where it says nothing.
+    """
+    if not (isinstance(resolution, int) and resolution >= 3):
+        raise InputError(f"jam_map: resolution is {resolution!r}, expected a whole number of at least 3")
+    axes = tuple(np.linspace(*bounds, resolution) for bounds in family.ranges.values())
+    others = dict(held or {})
+    check_contacts(family.system, contact, others)
+    lines = [axis.tolist() for axis in axes]
+    rows = [list(itertools.product([value], *lines[1:])) for value in lines[0]]
+    mu = np.array([mu_jam_along(family, row, contact, others) for row in rows]).reshape([axis.size for axis in axes])
+    minima, edge = local_minima(family, axes, mu, contact, others)
+    return JamMap(family, axes, mu, minima, edge, contact)
+
+
+def mu_jam_along(family: Family, parameters: list[tuple[float, ...]], contact: int, held: Mapping[int, How]) -> Vector:
+    """μ_jam of many poses at once."""
+    system = family.system
+    q = np.array([family.pose(*values) for values in parameters])
+    there = ~np.isnan(q).any(axis=1)
+    mu = np.full(len(q), math.nan)
+    if not there.any():
+        return mu
+    M = np.array([system.mass(pose) for pose in q[there]], float)
+    A = np.array([system.contacts[contact].rows(pose) for pose in q[there]], float)
+    try:
+        np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        for pose in q[there]:
+            positive_definite(system.name, f"M at q = {np.round(pose, 6).tolist()}", system.mass(pose))
+    still, force = zip(*(kept_still(system, pose, held) for pose in q[there]), strict=True)
+    response = effective(M, A, np.array(still), np.array(force))
+    mu[there] = mu_jam_of(response.W, response.W_alone)
+    return mu
+
+
+def kept_still(system: System, q: Vector, held: Mapping[int, How]) -> tuple[Dense, Dense]:
+    """Rows C and F of (1) of analysis/coupling.py: constraints, and contacts that stay closed."""
+    none = np.zeros((0, system.velocities))
+    G = none if system.constraint is None else np.asarray(system.constraint.rows(q), float)
+    if not held:
+        return G, G
+    pairs = [held_rows(f"contact {i}", np.asarray(system.contacts[i].rows(q), float), how) for i, how in held.items()]
+    return np.vstack([G, *(still for still, _, _ in pairs)]), np.vstack([G, *(force for _, force, _ in pairs)])
+
+
+def local_minima(
+    family: Family, axes: tuple[Vector, ...], mu: Dense, contact: int, held: Mapping[int, How]
+) -> tuple[tuple[WorstPose, ...], WorstPose | None]:
+    """Every dip of the grid followed to its bottom: the minima inside, and the lowest place at an edge."""
+    bounds = np.array([(axis[0], axis[-1]) for axis in axes])
+    width = bounds[:, 1] - bounds[:, 0]
+    found: list[tuple[float, Vector]] = []
+    for index in dips(mu):
+        start = np.array([axis[i] for axis, i in zip(axes, index, strict=True)])
+        place, value = bottom(family, start, bounds, width / (len(axes[0]) - 1), contact, held)
+        if all(np.abs((place - other) / width).max() > SAME for _, other in found):
+            found.append((value, place))
+    found.sort(key=lambda pair: pair[0])
+    inside = [place for _, place in found if not at_edge(family, place, bounds)]
+    outside = [place for _, place in found if at_edge(family, place, bounds)]
+
+    def worst(place: Vector) -> WorstPose:
+        q = family.pose(*place.tolist())
+        return WorstPose(place, q, system_coupling(family.system, q, contact, held))
+
+    return tuple(map(worst, inside)), worst(outside[0]) if outside else None
+
+
+def dips(mu: Dense) -> list[tuple[int, ...]]:
+    """One index for each connected set of poses that are no worse than all their neighbours."""
+    value = np.where(np.isnan(mu), np.inf, mu)
+    least = ndimage.minimum_filter(value, size=3, mode="nearest")
+    lowest = np.isfinite(value) & (value <= least * (1 + LEVEL))
+    label, count = ndimage.label(lowest, structure=np.ones((3,) * mu.ndim))
+    where = [np.argwhere(label == k + 1) for k in range(count)]
+    return [tuple(int(i) for i in places[np.argmin(value[tuple(places.T)])]) for places in where]
+
+
+def bottom(
+    family: Family, start: Vector, bounds: Dense, spacing: Vector, contact: int, held: Mapping[int, How]
+) -> tuple[Vector, float]:
+    """The bottom of the dip at `start`, by Nelder and Mead's method, twice."""
+
+    def mu_at(parameters: Vector) -> float:
+        value = float(mu_jam_along(family, [tuple(parameters.tolist())], contact, held)[0])
+        return math.inf if math.isnan(value) else value
+
+    place, least = start, mu_at(start)
+    width = bounds[:, 1] - bounds[:, 0]
+    for _ in range(2):
+        corners = place + np.vstack(
+            [np.zeros(place.size), np.diag(np.where(place < bounds.mean(axis=1), 1, -1) * spacing)]
+        )
+        answer = optimize.minimize(
+            lambda scaled: mu_at(bounds[:, 0] + scaled * width),
+            (place - bounds[:, 0]) / width,
+            method="Nelder-Mead",
+            bounds=[(0.0, 1.0)] * place.size,
+            options={
+                "initial_simplex": (corners - bounds[:, 0]) / width,
+                "xatol": PLACE,
+                "fatol": LEVEL,
+            },
+        )
+        if answer.fun <= least:
+            place, least = bounds[:, 0] + answer.x * width, float(answer.fun)
+    return place, least
+
+
+def at_edge(family: Family, place: Vector, bounds: Dense) -> bool:
+    """Is there no pose close by in some direction, or is it out of the ranges?"""
+    width = bounds[:, 1] - bounds[:, 0]
+    beside = [place + s * SAME * width * axis for axis in np.eye(place.size) for s in (1, -1)]
+    return any(
+        (other < bounds[:, 0]).any() or (other > bounds[:, 1]).any() or np.isnan(family.pose(*other.tolist())).any()
+        for other in beside
+    )
+
+
+def shown(value: float, unit: str) -> str:
+    return f"{math.degrees(value):.6g}°" if unit == "rad" else f"{value:.6g} {unit}"
+
+
+# families
+
+
+def rod_family(mass: float = 1.0, length: float = 1.0) -> Family:
+    """Painlevé's rod by its angle from the plane."""
+    return Family(
+        rod(mass, length),
+        lambda theta: rod_on_its_foot(theta, length),
+        {"theta": (math.radians(1.0), math.radians(89.0))},
+        ("rad",),
+    )
+
+
+def arm_family() -> Family:
+    """The arm of Peiret 2019 with its tip on the plane, by the tip's distance and the angle of the last link."""
+    return Family(arm(), arm_on_the_plane, {"x": (0.05, 1.0), "theta3": (0.0, math.pi)}, ("m", "rad"))
+
+
+def robot_family(
+    robot: Robot,
+    ranges: Mapping[str, tuple[float, float]],
+    fixed: Mapping[str, float] | None = None,
+    touch: str | None = None,
+    contact: int = 0,
+) -> Family:
+    """Poses of a robot by one or two of its joints, the others fixed or neutral.
+
+    `touch`: the joint that puts the contact point on its plane, the nearest way from its fixed or neutral place.
+    Without it the plane is taken to be where the point is, with the same normal: μ_jam does not depend on the offset.
+    """
+    base, names = robot.pose(fixed), tuple(ranges)
+    for name in (*names, *((touch,) if touch else ())):
+        robot.joint(name)
+    if touch in ranges:
+        raise InputError(f"robot_family: touch is {touch!r}, expected a joint that has no range")
+
+    def pose(*values: float) -> Vector:
+        q = base.copy()
+        for name, value in zip(names, values, strict=True):
+            robot.set_joint(q, name, value)
+        return q if touch is None else robot.touching(q, touch, contact)
+
+    units = tuple("m" if robot.is_prismatic(name) else "rad" for name in names)
+    return Family(robot, pose, dict(ranges), units)

@@ -1,0 +1,80 @@
+"""Friction coupling of a contact of a Scene in the pose it is given: analysis/coupling.py with the rows of the engine.
+
+Joints hold as far as they are rigid and two-sided. Limits, motors and joints with compliance act by forces that depend
+on the motion; they are left out, and the result says so. Bodies moved as prescribed stand as if they were fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stickslip.analysis.coupling import FrictionCoupling, How, coupling, held_rows
+from stickslip.errors import InputError
+from stickslip.problems.matrix import as_dense
+from stickslip.scene.compile import compile_scene
+from stickslip.scene.scene import Scene
+from stickslip.simulation.step import Engine, pose
+
+INSTANT = 1e-6  # the step whose problem is asked for its matrices, which do not depend on it   [s]
+
+
+def scene_coupling(
+    scene: Scene, contact: int | Sequence[Any] = 0, held: Mapping[int, How] | None = None
+) -> FrictionCoupling:
+    """Friction coupling of one contact of a scene as it stands.
+
+    `contact`: its number among those that touch, as `scene_contacts` lists them, or the two bodies it is between where
+    they touch at one point only. The other contacts are open unless `held` says what they do, by their number.
+    """
+    model, state, _ = compile_scene(scene)
+    engine = Engine.of(model, INSTANT)
+    problem, count = pose(engine, state)
+    pairs = names_of_contacts(scene, engine, count)
+    chosen = number_of(scene, contact, pairs)
+    J, d = as_dense(problem.H).T, problem.dimension
+    rigid = np.isinf(problem.lower) & np.isinf(problem.upper) & (problem.compliance == 0)
+    G = as_dense(problem.G).T[rigid]
+    C, F, words = [G], [G], [f"{len(G)} rows of joints"] if len(G) else []
+    for number, how in (held or {}).items():
+        other = number_of(scene, number, pairs)
+        if other == chosen:
+            raise InputError(f"scene_coupling: held has contact {other}, the one that is asked about; expected others")
+        name = f"contact {other} between {' and '.join(pairs[other])}"
+        still, force, said = held_rows(name, J[d * other : d * (other + 1)], how)
+        C.append(still)
+        F.append(force)
+        words.append(f"{name} {said}")
+    left_out = [f"{int((~rigid).sum())} rows of limits, motors and compliant joints"] if not rigid.all() else []
+    A = J[d * chosen : d * (chosen + 1)]
+    return coupling(as_dense(problem.M), A, np.vstack(C), np.vstack(F), tuple(words), tuple(left_out))
+
+
+def scene_contacts(scene: Scene) -> list[tuple[str, str]]:
+    """The two bodies of each contact of a scene as it stands."""
+    model, state, _ = compile_scene(scene)
+    engine = Engine.of(model, INSTANT)
+    return names_of_contacts(scene, engine, pose(engine, state)[1])
+
+
+def names_of_contacts(scene: Scene, engine: Engine, count: int) -> list[tuple[str, str]]:
+    contacts, body = engine.work.contacts, engine.model.shape_body
+    sides = (body[shape[:count]] for shape in (contacts.shape_a, contacts.shape_b))
+    return [(scene.names[a], scene.names[b]) for a, b in zip(*sides, strict=True)]
+
+
+def number_of(scene: Scene, contact: int | Sequence[Any], pairs: list[tuple[str, str]]) -> int:
+    """The number of the contact that is meant."""
+    if isinstance(contact, int):
+        if not 0 <= contact < len(pairs):
+            raise InputError(f"scene_coupling: contact is {contact}, expected a number below {len(pairs)}")
+        return contact
+    wanted = {getattr(body, "name", body) for body in contact}
+    found = [i for i, pair in enumerate(pairs) if set(pair) == wanted]
+    if len(found) != 1:
+        bodies = " and ".join(map(repr, sorted(map(str, wanted))))
+        many = f"at {len(found)} points, the contacts {', '.join(map(str, found))}" if found else "nowhere"
+        raise InputError(f"scene_coupling: {bodies} touch {many}; expected one contact, or its number")
+    return found[0]

@@ -1,0 +1,231 @@
+"""Mechanical systems in generalized coordinates: q, M(q), bias, and the points that may touch a surface.
+
+    q̇ = N(q) v                                   velocities need not be the rates of coordinates               (1)
+    M(q) v̇ + c(q, v) = f + Aᵀ(q) λ + Gᵀ(q) ν     bias c with gravity in it, applied forces f                   (2)
+    u = A(q) v,    u̇ = A v̇ + Ȧ v                contact velocities: normal, tangent[, other tangent]          (3)
+    G(q) v = 0                                   bilateral constraints                                         (4)
+
+`System` is what others ask of such a system, `GeneralizedSystem` makes one of a user's own functions, and
+dynamics/pinocchio.py one of a robot description. `evaluate` asks all of it at one state, checked, as an `Instant`.
+
+Where a system does not say Ȧ v, it is the central difference of A along the motion, (A(q⁺) - A(q⁻)) v / 2ε with
+q± = q moved by ±ε v; its error is of order ε² |v|², and ε is chosen so that the motion is 1e-5 in size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from scipy import linalg
+
+from stickslip.errors import InputError
+from stickslip.problems.matrix import Dense, Vector, canonical, vector
+
+Given: TypeAlias = Any  # what a user's function returns: an array, or nested lists
+DIFFERENCE = 1e-5  # largest change of a velocity coordinate in the central difference of A: error about 1e-10
+SYMMETRY = 1e-10  # of M, relative to its largest entry
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoint:
+    """A point of the system that may touch a surface at rest."""
+
+    gap: Callable[[Vector], float]  # distance from the surface, negative inside   [m]
+    rows: Callable[[Vector], Given]  # A(q): (2, n) or (3, n), rows normal, tangent[, other tangent]
+    friction: float = 0.0  # static   [-]
+    friction_kinetic: float | None = None  # where None, the static one
+    restitution: float = 0.0  # [-]
+    drift: Callable[[Vector, Vector], Given] | None = None  # Ȧ v of (q, v); where None, by central difference
+    name: str = "contact"
+
+    def __post_init__(self) -> None:
+        kinetic = self.friction if self.friction_kinetic is None else self.friction_kinetic
+        object.__setattr__(self, "friction_kinetic", kinetic)
+        for field in ("friction", "friction_kinetic", "restitution"):
+            value = getattr(self, field)
+            if not (isinstance(value, int | float) and np.isfinite(value) and value >= 0):
+                raise InputError(f"ContactPoint {self.name!r}: {field} is {value!r}, expected a number >= 0")
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """Bilateral constraints, G(q) v = 0."""
+
+    rows: Callable[[Vector], Given]  # G(q): (m, n)
+    error: Callable[[Vector], Given] | None = None  # (m,) what should be zero; where None, nothing is taken back
+    drift: Callable[[Vector, Vector], Given] | None = None  # Ġ v; where None, by central difference
+
+
+class System(Protocol):
+    """What a system in generalized coordinates must answer."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def coordinates(self) -> int:
+        """p, of q."""
+
+    @property
+    def velocities(self) -> int:
+        """n, of v."""
+
+    @property
+    def contacts(self) -> tuple[ContactPoint, ...]: ...
+
+    @property
+    def constraint(self) -> Constraint | None: ...
+
+    def mass(self, q: Vector) -> Given:
+        """M (n, n)."""
+
+    def bias(self, q: Vector, v: Vector) -> Given:
+        """c (n,), gravity included."""
+
+    def velocity_map(self, q: Vector) -> Given:
+        """N (p, n)."""
+
+    def moved(self, q: Vector, displacement: Vector) -> Vector:
+        """q after a small motion, (n,) as velocities are."""
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizedSystem:
+    """A system made of functions. q̇ = v unless `map_velocity` gives N(q), and then `coordinates` is its height."""
+
+    velocities: int
+    mass: Callable[[Vector], Given]
+    bias: Callable[[Vector, Vector], Given]
+    contacts: tuple[ContactPoint, ...] = ()
+    constraint: Constraint | None = None
+    map_velocity: Callable[[Vector], Given] | None = None
+    coordinates: int = -1  # where -1, as many as velocities
+    name: str = "system"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.velocities, int) and self.velocities > 0):
+            raise InputError(f"GeneralizedSystem: velocities is {self.velocities!r}, expected a positive whole number")
+        if self.coordinates == -1:
+            object.__setattr__(self, "coordinates", self.velocities)
+        object.__setattr__(self, "contacts", tuple(self.contacts))
+        if self.coordinates != self.velocities and self.map_velocity is None:
+            raise InputError(
+                f"GeneralizedSystem: coordinates is {self.coordinates} and velocities {self.velocities}, "
+                f"expected a function map_velocity for N(q)"
+            )
+
+    def velocity_map(self, q: Vector) -> Given:
+        return np.eye(self.velocities) if self.map_velocity is None else self.map_velocity(q)
+
+    def moved(self, q: Vector, displacement: Vector) -> Vector:
+        if self.map_velocity is None:
+            return q + displacement
+        return q + np.asarray(self.map_velocity(q)) @ displacement
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """A system at one state, checked: the matrices of (2) to (4). Rows of A are n, t[, o], contact after contact."""
+
+    q: Vector  # (p,)
+    v: Vector  # (n,)
+    M: Dense  # (n, n)
+    bias: Vector  # (n,)
+    A: Dense  # (d nc, n)
+    drift: Vector  # (d nc,)   Ȧ v   [m/s²]
+    gap: Vector  # (nc,)
+    G: Dense  # (m, n)
+    constraint_error: Vector  # (m,)
+    constraint_drift: Vector  # (m,)   Ġ v
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3 components a contact."""
+        return len(self.A) // self.gap.size if self.gap.size else 3
+
+    def rows(self, contact: int) -> Dense:
+        """A of one contact."""
+        return self.A[self.dimension * contact : self.dimension * (contact + 1)]
+
+    def free_acceleration(self, force: Vector | float = 0.0) -> Vector:
+        """v̇ without contact and constraint forces."""
+        return linalg.solve(self.M, force - self.bias, assume_a="pos")
+
+    def contact_acceleration(self, force: Vector | float = 0.0) -> Vector:
+        """u̇ without contact and constraint forces, A M⁻¹(f - c) + Ȧ v, (d nc,)."""
+        return self.A @ self.free_acceleration(force) + self.drift
+
+
+def evaluate(system: System, q: Given, v: Given = None) -> Instant:
+    """All that a system says at (q, v); at rest where no v is given."""
+    name, n = system.name, system.velocities
+    q = vector(name, "q", q, system.coordinates)
+    v = np.zeros(n) if v is None else vector(name, "v", v, n)
+    A = [contact_rows(system, i, q) for i in range(len(system.contacts))]
+    if len({len(rows) for rows in A}) > 1:
+        sizes = ", ".join(str(len(rows)) for rows in A)
+        raise InputError(f"{name}: contacts have {sizes} rows, expected 2 for all (planar) or 3 for all")
+    drift = [difference_or(system, f"drift of contact {i}", c, q, v) for i, c in enumerate(system.contacts)]
+    held = system.constraint
+    G = np.zeros((0, n)) if held is None else canonical(name, "G", held.rows(q))
+    if G.ndim != 2 or G.shape[1] != n:
+        raise InputError(f"{name}: G has shape {G.shape}, expected {n} columns, one for each velocity")
+    return Instant(
+        q=q,
+        v=v,
+        M=positive_definite(name, "M", system.mass(q), n),
+        bias=vector(name, "bias", system.bias(q, v), n),
+        A=np.vstack(A) if A else np.zeros((0, n)),
+        drift=np.concatenate(drift) if drift else np.zeros(0),
+        gap=vector(name, "gap", [float(contact.gap(q)) for contact in system.contacts]),
+        G=G,
+        constraint_error=np.zeros(len(G))
+        if held is None or held.error is None
+        else vector(name, "constraint error", held.error(q), len(G)),
+        constraint_drift=np.zeros(0) if held is None else difference_or(system, "constraint drift", held, q, v),
+    )
+
+
+def contact_rows(system: System, contact: int, q: Vector) -> Dense:
+    """A of one contact, checked."""
+    A = canonical(system.name, f"A of contact {contact}", system.contacts[contact].rows(q))
+    if A.ndim != 2 or A.shape[0] not in (2, 3) or A.shape[1] != system.velocities:
+        raise InputError(
+            f"{system.name}: A of contact {contact} has shape {A.shape}, expected rows n, t or n, t, o "
+            f"and {system.velocities} columns, one for each velocity"
+        )
+    return A
+
+
+def difference_or(system: System, what: str, rows: ContactPoint | Constraint, q: Vector, v: Vector) -> Vector:
+    """Ȧ v (or Ġ v): as the user's function says, or the central difference along the motion."""
+    if rows.drift is not None:
+        return vector(system.name, what, rows.drift(q, v), len(np.asarray(rows.rows(q))))
+    speed = np.abs(v).max()
+    if speed == 0:
+        return np.zeros(len(np.asarray(rows.rows(q))))
+    e = DIFFERENCE / speed
+    ahead, behind = (np.asarray(rows.rows(system.moved(q, s * e * v)), float) for s in (1.0, -1.0))
+    return vector(system.name, what, (ahead - behind) @ v / (2 * e))
+
+
+def positive_definite(owner: str, name: str, given: Given, size: int | None = None) -> Dense:
+    """A symmetric positive definite matrix, or the error that says why not."""
+    M = canonical(owner, name, given)
+    if M.ndim != 2 or M.shape[0] != M.shape[1] or (size is not None and M.shape[0] != size):
+        expected = "a square matrix" if size is None else f"({size}, {size})"
+        raise InputError(f"{owner}: {name} has shape {M.shape}, expected {expected}")
+    skew = float(np.abs(M - M.T).max(initial=0.0))
+    if skew > SYMMETRY * float(np.abs(M).max(initial=0.0)):
+        raise InputError(f"{owner}: {name} differs from its transpose by {skew:.3g}, expected a symmetric matrix")
+    try:
+        linalg.cholesky(M)
+    except linalg.LinAlgError:
+        least = float(linalg.eigvalsh(M)[0])
+        raise InputError(
+            f"{owner}: {name} has the eigenvalue {least:.3g}, expected a positive definite matrix"
+        ) from None
+    return M
