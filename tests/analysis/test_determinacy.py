@@ -208,3 +208,14 @@ def test_bad_input():
         determinacy(standing, weights=[1.0, 1.0, 1.0, -1.0, 1.0, 1.0] * 2)
     with pytest.raises(ss.InputError, match="M is not positive definite, expected a mass matrix"):
         determinacy(ss.ConeProblem.from_bodies(np.diag([1.0, 1.0, -1.0]), np.eye(3), np.zeros(3), [0.5]))
+
+
+def test_a_body_in_the_air_has_nothing_undetermined():
+    scene = ss.Scene()
+    scene.add_plane(friction=0.5)
+    scene.add_box(size=1.0, mass=1.0, position=(0, 0, 2))
+    found = ss.determinacy(scene)
+    assert found.determined and found.rank == 0 and found.lower.size == 0
+    assert str(found) == "no contact: every force is determined"
+    with pytest.raises(ss.InputError, match="nothing does"):
+        ss.scene_coupling(scene, 0)

@@ -69,7 +69,8 @@ def number_of(scene: Scene, contact: int | Sequence[Any], pairs: list[tuple[str,
     """The number of the contact that is meant."""
     if isinstance(contact, int):
         if not 0 <= contact < len(pairs):
-            raise InputError(f"scene_coupling: contact is {contact}, expected a number below {len(pairs)}")
+            there = f"a number below {len(pairs)}" if pairs else "bodies that touch, and nothing does"
+            raise InputError(f"scene_coupling: contact is {contact}, expected {there}")
         return contact
     wanted = {getattr(body, "name", body) for body in contact}
     found = [i for i, pair in enumerate(pairs) if set(pair) == wanted]

@@ -218,7 +218,7 @@ class Face:
                 directions.append(np.eye(n)[columns + j])
                 lower.append(low)
                 upper.append(high)
-        basis = np.array(directions).reshape(-1, n).T
+        basis = np.array(directions).reshape(len(directions), n).T
         return cls(
             fixed=fixed,
             basis=basis,
