@@ -51,7 +51,9 @@ class Rules(NamedTuple):
     rest_speed: float  # approach below which nothing bounces   [m/s]
     slip_speed: float  # above which friction is kinetic   [m/s]
     sweeps: int  # of Gauss–Seidel at most
-    patience: int  # see NSGS
+    patience: int  # see NSGS; for up to `few` contacts, for which the interior point method takes over
+    few: int
+    long_patience: int  # for more of them
 
 
 class Surfaces(NamedTuple):
@@ -277,10 +279,10 @@ def solve(rules, work, memory, law, answer):
     if memory.answered[0]:
         residual, solved = judged(work.rows, work.moving, law, work.bodies.v, rules.tol, answer.p, answer.u, answer.v)
         return 0, residual, solved
+    patience = rules.patience if law.mu.size <= rules.few else rules.long_patience
     return settle(
-        work.rows, work.bodies, work.moving, work.free, law, memory.moved[0], rules.tol, rules.sweeps, rules.patience,
-        answer,
-    )  # fmt: skip
+        work.rows, work.bodies, work.moving, work.free, law, memory.moved[0], rules.tol, rules.sweeps, patience, answer
+    )
 
 
 @kernel

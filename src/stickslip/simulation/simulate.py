@@ -47,7 +47,7 @@ from stickslip.solvers.cone_interior_point import iterate as follow_path
 from stickslip.solvers.solution import Solver, Status
 
 CLOSER = 0.1  # share of tol that the interior point method goes down to, lest the next step start just above tol
-SWEEPS, PATIENCE = 2000, 40  # of Gauss–Seidel in the compiled loop, see NSGS
+SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel in the compiled loop, see Rules
 FACTORISATIONS, RESTARTS = 150, 12  # of the interior point method, see ConeInteriorPoint
 MOST_STEPS = 1024  # in one call of the compiled loop
 CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
@@ -146,7 +146,7 @@ class Run:
         """The steps, some at a time."""
         engine = Engine.of(self.model, self.dt)
         rules = compiled_rules(self)
-        made, size, room = 0, 1, 256
+        made, size, room = 0, 16, 1024
         while made < steps:
             self.drive(engine, made * self.dt)
             if rules is None:
@@ -248,6 +248,8 @@ def compiled_rules(run: Run) -> Rules | None:
         slip_speed=law.slip_speed,
         sweeps=SWEEPS,
         patience=PATIENCE,
+        few=FEW,
+        long_patience=LONG_PATIENCE,
     )
 
 
