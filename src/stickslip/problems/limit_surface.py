@@ -1,6 +1,6 @@
 """Distributed contacts: friction force and spin moment share one limit surface, and friction does maximum work [1].
 
-A contact over a small patch has the components (normal, tangent, other tangent, spin) = (n, t, o, r). Find forces c with
+A contact over a small patch has the components normal, tangent, other tangent, spin: n, t, o, r. Find forces c with
 
     a = A c + b,     0 <= c_n ⊥ a_n >= 0,     (c_t, c_o, c_r) maximises -σ · c' over c' ∈ F(μ c_n)                (1)
 
@@ -84,7 +84,7 @@ class LimitSurfaceProblem:
         )
         if not isinstance(self.surface, Ellipsoid | Mixed | Polyhedron | FrictionMap):
             raise InputError(
-                f"{owner}: surface is {self.surface!r}, expected Ellipsoid(), Mixed(), Polyhedron(...) or FrictionMap(f)"
+                f"{owner}: surface is {self.surface!r}, expected Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)"
             )
 
     @property
@@ -135,9 +135,9 @@ class ScaledProblem:
     set: SetData
 
     @property
-    def law(self) -> tuple[Any, ...]:
+    def law(self) -> tuple[Vector, Dense, NDArray[np.bool_], Dense, int, Dense, Any]:
         """What kernels need to know of the contacts beside W and q."""
-        return self.mu, self.way, self.alive, self.state, *self.set
+        return self.mu, self.way, self.alive, self.state, self.set.kind, self.set.planes, self.set.gauge
 
     def forces(self, x: Vector) -> Vector:
         """c from (c_n, s)."""

@@ -1,6 +1,6 @@
 """The examples of Trinkle and Pang [1]: a cube between a rod that pushes, a hump below and a rod beside it.
 
-The cube has side 2 and its centre at the origin, z up. Three small patches touch it (r: place, n: normal into the cube):
+The cube has side 2 and its centre at the origin, z up. Three small patches touch it, at r with normal n into the cube:
 
     1  the moving rod on the front face     r = (1, η - 1, ζ - 1)         n = (-1, 0, 0)   t = (0, 1, 0)
     2  the hump under the bottom face       r = (0, 0, -1) or a corner    n = (0, 0, 1)    t = (0, 1, 0)

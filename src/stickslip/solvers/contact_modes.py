@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,7 @@ class ModeSolutions:
     def __len__(self) -> int:
         return len(self.solutions)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[ModeSolution]:
         return iter(self.solutions)
 
     def __getitem__(self, number: int) -> ModeSolution:
@@ -78,9 +79,7 @@ class ModeSolutions:
         return f"ModeSolutions({found}; {self.searched})"
 
 
-def search_modes(
-    problem: LimitSurfaceProblem, *, tol: float = 1e-10, starts: int = 20, seed: int = 0
-) -> ModeSolutions:
+def search_modes(problem: LimitSurfaceProblem, *, tol: float = 1e-10, starts: int = 20, seed: int = 0) -> ModeSolutions:
     """Distinct solutions: `starts` random points in each mode with slip, and 20 times as many on the natural map."""
     if not isinstance(problem, LimitSurfaceProblem):
         raise InputError(f"search_modes: the problem is {problem!r}, expected a LimitSurfaceProblem")
@@ -105,9 +104,7 @@ def search_modes(
     )
 
 
-def statement(
-    problem: LimitSurfaceProblem, combinations: list[tuple[str, ...]], starts: int, anywhere: int
-) -> str:
+def statement(problem: LimitSurfaceProblem, combinations: list[tuple[str, ...]], starts: int, anywhere: int) -> str:
     linear = sum(is_linear(problem, modes) for modes in combinations)
     if not combinations:
         return f"searched from {anywhere} random points; more than {MOST_MODES} contact modes were not gone through"
@@ -248,7 +245,12 @@ def deepest(
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = PATIENT
     goal = -np.append(np.zeros(n), 1.0)
     program = clarabel.DefaultSolver(
-        sparse.csc_matrix((n + 1, n + 1)), goal, sparse.csc_matrix(np.vstack(blocks)), np.concatenate(right), cones, settings
+        sparse.csc_matrix((n + 1, n + 1)),
+        goal,
+        sparse.csc_matrix(np.vstack(blocks)),
+        np.concatenate(right),
+        cones,
+        settings,
     )
     answer = np.array(program.solve().x)
     if not np.isfinite(answer).all():
@@ -284,7 +286,10 @@ def distinct(map_: NaturalMap, points: list[Vector], tol: float) -> list[ModeSol
 
 def modes_at(problem: LimitSurfaceProblem, x: Vector, y: Vector) -> tuple[str, ...]:
     """The mode of each contact at a solution."""
-    force, speed = np.abs(x).max(initial=0.0), max(np.abs(problem.scaled.q).max(initial=0.0), np.abs(y).max(initial=0.0))
+    force, speed = (
+        np.abs(x).max(initial=0.0),
+        max(np.abs(problem.scaled.q).max(initial=0.0), np.abs(y).max(initial=0.0)),
+    )
     names = []
     for i, slides in enumerate(problem.sliding):
         tau = y[4 * i + 1 : 4 * i + 4]

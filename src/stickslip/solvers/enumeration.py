@@ -151,9 +151,7 @@ def all_solutions(
 
 
 @overload
-def all_solutions(
-    problem: LCP | MixedLCP, *, tol: float | None = None, max_nodes: int = 1_000_000
-) -> Solutions: ...
+def all_solutions(problem: LCP | MixedLCP, *, tol: float | None = None, max_nodes: int = 1_000_000) -> Solutions: ...
 
 
 def all_solutions(

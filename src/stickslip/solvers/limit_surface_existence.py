@@ -13,7 +13,7 @@ radius R (1 for the Ellipsoid):
     impossible unless v = 0 if W (I - U) is positive definite for every such U. It is wherever all |μ_i ω_i'| < r, with
 
         r = m / |W_s|₂        m the least eigenvalue of W, W_s its columns of s; and for a symmetric W also
-        r = √(m_n / L)        m_n the least eigenvalue of W's Schur complement on c_n, L the largest of W_ss,             (2)
+        r = √(m_n / L)        m_n the least eigenvalue of W's Schur complement on c_n, L the largest of W_ss,       (2)
 
     (from vᵀWUv <= |v|_W |Uv|_W). So μ̄ = r / R is a certified bound. The sharper estimate is the least μ for which the
     search below finds a U that makes W (I - U) indefinite: from random directions, in turns the eigenvector v and the
@@ -23,8 +23,8 @@ radius R (1 for the Ellipsoid):
     kind in (c_n, s of the others) with the matrix P W (I - U) Pᵀ; where its symmetric part is positive definite there
     is a solution. That is looked at for the μ and slips at hand, sharper than any bound.
 
-(B) All contacts roll, W positive semidefinite, and qᵀ x >= 0 for all x ∈ K with W x = 0, K = {|s_i| <= R μ_i c_n,i}: then
-    there is a solution, whatever μ > 0. A v with q + W v ∈ K* shows it (K* = {y_n >= R μ |τ|}): then qᵀ x =
+(B) All contacts roll, W positive semidefinite, and qᵀ x >= 0 for all x ∈ K with W x = 0, K = {|s_i| <= R μ_i c_n,i}:
+    then there is a solution, whatever μ > 0. A v with q + W v ∈ K* shows it (K* = {y_n >= R μ |τ|}): then qᵀ x =
     (q + W v)ᵀ x >= 0. Inside K* it is the condition of solvers/existence.py. On its boundary, as with q in the range
     of W, a system at rest, where q + W v = 0, it rests on the paper's theorem, whose proof is not printed. A grip, x ∈
     K with W x = 0 and qᵀ x < 0, refutes the condition.
@@ -45,9 +45,11 @@ from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.solvers.existence import (
     ROUNDING,
+    ScaledProgram,
     descend,
     maximise_depth,
     negative_share,
+    opening_motion,
     pressing,
     program_of,
     strict_depth,
@@ -97,14 +99,18 @@ def limit_surface_existence(problem: LimitSurfaceProblem) -> LimitSurfaceExisten
     if negative_share(map_.W) > ROUNDING:
         return LimitSurfaceExistence("not guaranteed", "A is not positive semidefinite", least)
     if math.isnan(problem.surface.radius):
-        return LimitSurfaceExistence("not guaranteed", "A is singular, and the size of a FrictionMap is not known", least)
+        return LimitSurfaceExistence(
+            "not guaranteed", "A is singular, and the size of a FrictionMap is not known", least
+        )
     return rolling_case(problem, map_, least)
 
 
 # (A)
 
 
-def definite_case(problem: LimitSurfaceProblem, map_: NaturalMap, kept: np.ndarray, least: float) -> LimitSurfaceExistence:
+def definite_case(
+    problem: LimitSurfaceProblem, map_: NaturalMap, kept: np.ndarray, least: float
+) -> LimitSurfaceExistence:
     W = map_.W[np.ix_(kept, kept)]
     normal = np.flatnonzero(kept % 4 == 0)
     friction = np.flatnonzero(kept % 4 != 0)
@@ -203,19 +209,22 @@ def rolling_case(problem: LimitSurfaceProblem, map_: NaturalMap, least: float) -
     return LimitSurfaceExistence("not guaranteed", "the condition of Theorem 1 B could not be certified", least)
 
 
-def inside(program, v: Vector, share: float) -> bool:  # type: ignore[no-untyped-def]
+def inside(program: ScaledProgram, v: Vector, share: float) -> bool:
     longest = max(np.abs(v).max(initial=0.0), share)
     return 0 < longest < np.inf and strict_depth(program, v / longest, max(share, 0.0) / longest, ROUNDING) is not None
 
 
-def opened(problem: LimitSurfaceProblem, program, v: Vector, share: float, least: float) -> LimitSurfaceExistence:  # type: ignore[no-untyped-def]
-    from stickslip.solvers.existence import opening_motion
-
+def opened(
+    problem: LimitSurfaceProblem, program: ScaledProgram, v: Vector, share: float, least: float
+) -> LimitSurfaceExistence:
     longest = max(np.abs(v).max(), share)
     v, share = v / longest, max(share, 0.0) / longest
     whatever = strict_depth(program, v, 0.0, ROUNDING) is not None
     # the program is about (W + Wᵀ) v
     motion = 2 * problem.scaled.forces(opening_motion(program, v, share, whatever))
     return LimitSurfaceExistence(
-        "exists", "all contacts roll, and some accelerations open them all beyond friction (Theorem 1 B)", least, v=motion
+        "exists",
+        "all contacts roll, and some accelerations open them all beyond friction (Theorem 1 B)",
+        least,
+        v=motion,
     )

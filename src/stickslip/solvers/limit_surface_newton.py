@@ -16,6 +16,7 @@ promised. Matrices are dense.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,7 +98,7 @@ def newton(
     return form.forces(x), Status.MAX_ITER, max_iter
 
 
-def directions(value: Vector, jacobian: Dense):  # type: ignore[no-untyped-def]
+def directions(value: Vector, jacobian: Dense) -> Iterator[Vector]:
     """Newton's step, then Levenberg and Marquardt's."""
     yield linalg.lstsq(jacobian, -value, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]
     damped = jacobian.T @ jacobian + float(np.linalg.norm(value)) * np.eye(value.size)

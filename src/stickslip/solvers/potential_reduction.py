@@ -1,12 +1,12 @@
 """The potential-reduction interior point method of Wang, Monteiro and Pang [1] for distributed contacts.
 
-With a multiplier l of the ellipsoid the conditions (1) of problems/limit_surface.py are equations in positive variables
+With a multiplier κ of the ellipsoid the conditions (1) of problems/limit_surface.py are equations in positive variables
 (contact by contact, in its scaled x = (c_n, s) and y = (a_n, τ) = W x + q):
 
-    u = (c_n α, l γ) = 0,   α - a_n = 0,   γ - (μ² c_n² - |s|²) = 0,   μ c_n τ + l s = 0,    c_n, α, l, γ >= 0        (1)
+    u = (c_n α, κ γ) = 0,   α - a_n = 0,   γ - (μ² c_n² - |s|²) = 0,   μ c_n τ + κ s = 0,   c_n, α, κ, γ >= 0     (1)
 
-The last one is the maximum-work condition times c_n, so that it holds for an open contact too, whatever l is there; of
-a contact with a given slip it is s = μ c_n m, without l and γ. With H = (u, v) of (1), the potential
+The last one is the maximum-work condition times c_n, so that it holds for an open contact too, whatever κ is there; of
+a contact with a given slip it is s = μ c_n m, without κ and γ. With H = (u, v) of (1), the potential
 
     ψ = ζ log(|u|² + |v|²) - Σ log u_i,     ζ > the number of pairs,
 
@@ -66,7 +66,7 @@ class PotentialReduction:
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """H of (1). z = (c_n, s, α, l, γ): the kept components of x, then α of all contacts, l and γ of those that rub.
+    """H of (1). z = (c_n, s, α, κ, γ): the kept components of x, then α of all contacts, κ and γ of those that rub.
 
     A contact rubs if it rolls and μ > 0; the s of the others follow c_n.
     """
@@ -100,10 +100,10 @@ class Equations:
         return self.normal.size + self.rubs.size
 
     def split(self, z: Vector) -> tuple[Vector, Vector, Vector, Vector, Vector]:
-        """c_n, s, α, l, γ"""
+        """c_n, s, α, κ, γ"""
         nc, m, k = self.normal.size, self.s.size, self.rubs.size
-        c_n, s, alpha, l, gamma = np.split(z, np.cumsum([nc, m, nc, k]))
-        return c_n, s, alpha, l, gamma
+        c_n, s, alpha, kappa, gamma = np.split(z, np.cumsum([nc, m, nc, k]))
+        return c_n, s, alpha, kappa, gamma
 
     @property
     def positive(self) -> Indices:
@@ -139,7 +139,7 @@ class Equations:
 
     def value(self, z: Vector) -> Vector:
         """H, the pairs first."""
-        c_n, s, alpha, l, gamma = self.split(z)
+        c_n, s, alpha, kappa, gamma = self.split(z)
         mu = self.problem.mu[self.rubs]
         pressed = mu * c_n[self.rubs]
         y = self.W @ self.coordinates(z) + self.problem.scaled.q
@@ -147,27 +147,27 @@ class Equations:
         return np.concatenate(
             [
                 c_n * alpha,
-                l * gamma,
+                kappa * gamma,
                 alpha - y[self.normal],
                 gamma - (pressed**2 - held),
-                pressed[self.owner] * y[self.s] + l[self.owner] * s,
+                pressed[self.owner] * y[self.s] + kappa[self.owner] * s,
             ]
         )
 
     def jacobian(self, z: Vector) -> Dense:
-        c_n, s, alpha, l, gamma = self.split(z)
+        c_n, s, alpha, kappa, gamma = self.split(z)
         nc, m, k = self.normal.size, self.s.size, self.rubs.size
         mu = self.problem.mu[self.rubs]
         pressed = mu * c_n[self.rubs]
         y = self.W @ self.coordinates(z) + self.problem.scaled.q
         by_x = np.hstack([self.W @ self.follow, self.W[:, self.s]])  # ∂y / ∂(c_n, s)
-        at_s, at_alpha, at_l, at_gamma = nc, nc + m, 2 * nc + m, 2 * nc + m + k
+        at_s, at_alpha, at_kappa, at_gamma = nc, nc + m, 2 * nc + m, 2 * nc + m + k
         contact, rub, part = np.arange(nc), np.arange(k), np.arange(m)
         H = np.zeros((z.size, z.size))
         row = 0
         H[row + contact, contact], H[row + contact, at_alpha + contact] = alpha, c_n
         row += nc
-        H[row + rub, at_l + rub], H[row + rub, at_gamma + rub] = gamma, l
+        H[row + rub, at_kappa + rub], H[row + rub, at_gamma + rub] = gamma, kappa
         row += k
         H[row : row + nc, : nc + m] = -by_x[self.normal]
         H[row + contact, at_alpha + contact] += 1.0
@@ -178,8 +178,8 @@ class Equations:
         row += k
         H[row : row + m, : nc + m] = pressed[self.owner, None] * by_x[self.s]
         H[row + part, self.rubs[self.owner]] += mu[self.owner] * y[self.s]
-        H[row + part, at_s + part] += l[self.owner]
-        H[row + part, at_l + self.owner] = s
+        H[row + part, at_s + part] += kappa[self.owner]
+        H[row + part, at_kappa + self.owner] = s
         return H
 
 
