@@ -102,7 +102,10 @@ class LimitSurfaceProblem:
 
     def value(self, c: Vector) -> Vector:
         """a = A c + b."""
-        return affine(self.A, vector("LimitSurfaceProblem", "c", c, self.size, infinite=True), self.b)
+        c = np.ascontiguousarray(c, np.float64)
+        if c.shape != self.b.shape:
+            raise InputError(f"LimitSurfaceProblem: c has shape {c.shape}, expected {self.b.shape}")
+        return affine(self.A, c, self.b)
 
     @cached_property
     def scaled(self) -> ScaledProblem:
