@@ -28,6 +28,7 @@ from stickslip.friction.compliant_cylinder import CompliantCylinder
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.impact import Newton
+from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.stabilisation import Gap, Relaxation
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.contact_states import contact_residuals
@@ -48,7 +49,7 @@ SWEEPS, PATIENCE = 2000, 200  # of Gauss–Seidel in the compiled loop, see NSGS
 FACTORISATIONS, RESTARTS = 150, 12  # of the interior point method, see ConeInteriorPoint
 MOST_STEPS = 1024  # in one call of the compiled loop
 CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
-ROUND = (Coulomb, CompliantCone, CompliantCylinder)  # the formulations that make a ConeProblem
+ROUND = (Coulomb, CompliantCone, CompliantCylinder, LimitSurface)  # whose problems have the tolerance of ConeProblem
 PATIENT = 2.0  # seconds before a progress bar shows
 
 
@@ -162,6 +163,7 @@ class Run:
 
     def one_step(self, engine: Engine, number: int) -> Chunk:
         before = self.state.copy()
+        engine.time = number * self.dt
         outcome = step(engine, self.state, self.formulation, self.solver, self.tol)
         if not outcome.answer.solved and not self.keep_going:
             for array, value in zip(self.state, before, strict=True):
@@ -265,9 +267,9 @@ def chunk_of_one(engine: Engine, state: State, outcome: StepOutcome, now: float)
 
 
 def three_components(values: Any, d: int) -> Any:
-    """(nc, 3) from (d nc,): in the plane the third is zero."""
+    """(nc, 3) from (d nc,): in the plane the third is zero; spin is left out."""
     parts = values.reshape(-1, d)
-    return parts if d == 3 else np.column_stack([parts, np.zeros(len(parts))])
+    return parts[:, :3] if d >= 3 else np.column_stack([parts, np.zeros(len(parts))])
 
 
 def failure(run: Run, engine: Engine, outcome: StepOutcome, number: int) -> StepFailed:
