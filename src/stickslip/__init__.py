@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from stickslip.friction.hybrid import Hybrid as Hybrid
     from stickslip.friction.impact import Newton as Newton
     from stickslip.friction.impact import Poisson as Poisson
+    from stickslip.friction.limit_surface import LimitSurface as LimitSurface
+    from stickslip.friction.limit_surface import static_kinetic as static_kinetic
+    from stickslip.friction.limit_surface import stribeck as stribeck
     from stickslip.friction.phantom import Phantom as Phantom
     from stickslip.friction.stabilisation import Gap as Gap
     from stickslip.friction.stabilisation import Relaxation as Relaxation
@@ -110,6 +113,9 @@ _HOME = {
     "Hybrid": "friction.hybrid",
     "Newton": "friction.impact",
     "Poisson": "friction.impact",
+    "LimitSurface": "friction.limit_surface",
+    "static_kinetic": "friction.limit_surface",
+    "stribeck": "friction.limit_surface",
     "Phantom": "friction.phantom",
     "Gap": "friction.stabilisation",
     "Relaxation": "friction.stabilisation",

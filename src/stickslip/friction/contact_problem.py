@@ -5,8 +5,8 @@
     g    = Gᵀ v⁺ + Σ λ + b        velocities of the joint rows, Σ their compliance                             (3)
     lower <= λ <= upper,  g = 0 inside, >= 0 at the lower and <= 0 at the upper bound                          (4)
 
-Impulses p of a contact are (normal, tangent[, other tangent[, spin]]) and obey the contact law of a formulation; λ are impulses
-of joints: a row without bounds is a bilateral constraint, [0, ∞) a limit, [-a, a] a motor with its strength.
+Impulses p of a contact are (normal, tangent[, other tangent[, spin]]) and obey the contact law of a formulation; λ are
+impulses of joints: a row without bounds is a bilateral constraint, [0, ∞) a limit, [-a, a] a motor with its strength.
 Everything above (bodies, shapes, mechanisms) ends in one of these; everything below starts from one.
 """
 

@@ -58,9 +58,7 @@ class LimitSurface:
         if self.grain is not None and not (len(self.grain) == 3 and 0 < np.linalg.norm(self.grain) < math.inf):
             raise InputError(f"LimitSurface: grain is {self.grain!r}, expected a direction (x, y, z)")
         if self.grain is None and self.sizes[0] != self.sizes[1]:
-            raise InputError(
-                f"LimitSurface: sizes are {self.sizes!r} but grain is None, expected the axis of the first"
-            )
+            raise InputError(f"LimitSurface: grain is None with sizes {self.sizes!r}, expected the axis of the first")
         if self.grain_of not in ("first", "second"):
             raise InputError(f"LimitSurface: grain_of is {self.grain_of!r}, expected 'first' or 'second'")
 
@@ -99,9 +97,8 @@ class LimitSurface:
             raise InputError(
                 f"LimitSurface: the problem has {problem.dimension} components a contact, expected 4, with spin"
             )
-        return patch_rows(
-            problem, self.stabilisation, self.impact, self.slip_speed, isinstance(self.surface, FrictionMap)
-        )
+        by_law = isinstance(self.surface, FrictionMap)
+        return patch_rows(problem, self.stabilisation, self.impact, self.slip_speed, by_law)
 
     def states(self, problem: ContactProblem, rows: ActiveRows, count: int) -> Dense:
         """(speed, x, y, z, time) of each contact; zeros for joints."""
@@ -114,11 +111,11 @@ class LimitSurface:
 
 @lru_cache(maxsize=2)
 def patch_rows(
-    problem: ContactProblem, stabilisation: Stabilisation, impact: Impact, slip_speed: float, static: bool
+    problem: ContactProblem, stabilisation: Stabilisation, impact: Impact, slip_speed: float, by_law: bool
 ) -> ActiveRows:
     """The rows that take part. A FrictionMap says itself what slip does to friction: then μ is the static one."""
     rows = active_rows(problem, stabilisation, impact, slip_speed)
-    if static:
+    if by_law:
         return replace(rows, mu=problem.mu[rows.contacts])
     # a patch slides where one of its points does
     moves = np.hypot(np.linalg.norm(rows.slip[:, :2], axis=1), problem.patch[rows.contacts] * rows.slip[:, 2])

@@ -276,7 +276,11 @@ def failure(run: Run, engine: Engine, outcome: StepOutcome, number: int) -> Step
     """The error of a step that was not solved, with its problem saved beside."""
     answer = outcome.answer
     file = f"stickslip-failed-step-{number}.h5"
-    save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
+    try:
+        save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
+        kept = f"The problem is saved in {file}"
+    except InputError:
+        kept, file = "Its friction is a function, so the problem is not saved", ""
     where = ""
     if isinstance(answer.problem, ConeProblem) and outcome.count == answer.problem.contacts:
         worst = int(np.argmax(contact_residuals(answer.problem, answer.x, answer.y)))
@@ -284,7 +288,7 @@ def failure(run: Run, engine: Engine, outcome: StepOutcome, number: int) -> Step
         where = f"; the worst contact is {worst}, between {a!r} and {b!r}"
     return StepFailed(
         f"step {number} at time {number * run.dt:g} s was not solved: {answer.method} ended with {answer.status.name}, "
-        f"residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}){where}. The problem is saved in {file}; try a "
+        f"residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}){where}. {kept}; try a "
         f"smaller dt, a larger tol, another solver, or keep_going=True",
         answer,
         number,

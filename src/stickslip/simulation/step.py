@@ -84,7 +84,7 @@ def step(
 ) -> StepOutcome:
     """Advance the state by one step. The solve may have failed, which the outcome says."""
     started = time.perf_counter()
-    problem, count = pose(engine, state, formulation)
+    problem, count = pose(engine, state, formulation if isinstance(formulation, LimitSurface) else None)
     if isinstance(formulation, LAGGED):
         problem = with_first_loads(engine, problem, count, formulation, solver, tol)
     impulses, answer = solve_contacts(formulation, problem, solver, tol)
@@ -97,8 +97,8 @@ def step(
     return StepOutcome(problem, answer, count, mu, impulses.p, u, contact_states(problem, mu, impulses.p, u), seconds)
 
 
-def pose(engine: Engine, state: State, formulation: Formulation) -> tuple[ContactProblem, int]:
-    """The ContactProblem at hand, and its number of contacts."""
+def pose(engine: Engine, state: State, patches: LimitSurface | None = None) -> tuple[ContactProblem, int]:
+    """The ContactProblem at hand, and its number of contacts; under LimitSurface they have spin rows."""
     model, h = engine.model, engine.h
     free_motion(engine.work.bodies, state, h)
     count = touch(engine, state)
@@ -107,18 +107,17 @@ def pose(engine: Engine, state: State, formulation: Formulation) -> tuple[Contac
     previous = np.zeros((2 if model.planar else 3) * count)
     recall(engine.memory, work.contacts, work.rows, count, previous)
     joint_count = joint_rows(model, state, h, engine.joints) if model.joint.size else 0
-    spin = isinstance(formulation, LimitSurface)
     grain = None
-    if isinstance(formulation, LimitSurface):
+    if patches is not None:
         if model.planar:
             raise InputError("simulate: friction is LimitSurface but the scene is planar, expected one in space")
         previous = np.column_stack([previous.reshape(-1, 3), np.zeros(count)]).ravel()
-        if formulation.grain is not None:
-            axis, second = np.array(formulation.grain, np.float64), formulation.grain_of == "second"
+        if patches.grain is not None:
+            axis, second = np.array(patches.grain, np.float64), patches.grain_of == "second"
             grain = grain_angles(work.rows, count, work.bodies.R, axis, second)
     problem = contact_problem(
         model, state, h, engine.free, work.bodies, work.contacts, work.rows, count, previous,
-        engine.joints, joint_count, spin, grain, engine.time,
+        engine.joints, joint_count, patches is not None, grain, engine.time,
     )  # fmt: skip
     return problem, count
 

@@ -129,10 +129,7 @@ def is_linear(problem: LimitSurfaceProblem, modes: tuple[str, ...]) -> bool:
 
 def random_points(problem: LimitSurfaceProblem, random: np.random.Generator, count: int) -> list[Vector]:
     """x with normal forces of the size of the problem, and friction inside its bounds."""
-    form = problem.scaled
-    stiff = form.W.diagonal[0]
-    size = np.abs(form.q).max(initial=0.0) or 1.0
-    typical = size / np.where(stiff > 0, stiff, 1.0)
+    form, typical = problem.scaled, typical_forces(problem)
     points = []
     for _ in range(count):
         x = np.zeros((problem.contacts, 4))
@@ -142,6 +139,12 @@ def random_points(problem: LimitSurfaceProblem, random: np.random.Generator, cou
         x[:, 1:] = problem.mu[:, None] * x[:, :1] * direction / length * random.random((problem.contacts, 1))
         points.append(x.ravel())
     return points
+
+
+def typical_forces(problem: LimitSurfaceProblem) -> Vector:
+    """(nc,) normal forces that make up for the largest acceleration."""
+    stiff, size = problem.scaled.W.diagonal[0], float(np.abs(problem.scaled.q).max(initial=0.0)) or 1.0
+    return size / np.where(stiff > 0, stiff, 1.0)
 
 
 def mode_equations(map_: NaturalMap, modes: tuple[str, ...], x: Vector) -> tuple[Vector, Dense]:
@@ -286,10 +289,8 @@ def distinct(map_: NaturalMap, points: list[Vector], tol: float) -> list[ModeSol
 
 def modes_at(problem: LimitSurfaceProblem, x: Vector, y: Vector) -> tuple[str, ...]:
     """The mode of each contact at a solution."""
-    force, speed = (
-        np.abs(x).max(initial=0.0),
-        max(np.abs(problem.scaled.q).max(initial=0.0), np.abs(y).max(initial=0.0)),
-    )
+    force = max(typical_forces(problem).min(initial=np.inf), np.abs(x).max(initial=0.0))
+    speed = max(np.abs(problem.scaled.q).max(initial=0.0), np.abs(y).max(initial=0.0))
     names = []
     for i, slides in enumerate(problem.sliding):
         tau = y[4 * i + 1 : 4 * i + 4]
@@ -309,7 +310,8 @@ def is_same(problem: LimitSurfaceProblem, one: ModeSolution, other: ModeSolution
     scale = max(np.abs(problem.b).max(initial=0.0), np.abs(one.a).max(initial=0.0))
     if one.modes != other.modes or np.abs(one.a - other.a).max(initial=0.0) > SAME * scale:
         return False
-    forces = np.abs(one.c - other.c).max(initial=0.0) <= SAME * np.abs(one.c).max(initial=0.0)
+    force = max(typical_forces(problem).min(initial=np.inf), np.abs(one.c).max(initial=0.0))
+    forces = np.abs(one.c - other.c).max(initial=0.0) <= SAME * force
     return bool(forces or one.dimension > 0)
 
 
