@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "solvers": {"problems", "solvers"},
     "simulation": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "simulation", "view"},
     "view": {"problems", "scene", "simulation", "view"},
-    "papers": {"scene", "problems", "friction", "simulation", "view", "papers"},
+    "papers": {"scene", "problems", "friction", "solvers", "simulation", "view", "papers"},
 }
 OPEN_TO_ALL = {"errors", "jit"}
 LIGHT = {"click", "stickslip", "stickslip.errors"} | sys.stdlib_module_names  # for the modules that every start loads

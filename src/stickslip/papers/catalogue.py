@@ -33,6 +33,8 @@ PAPERS = {
     "peiret2017-table": Entry("where the cube stops, under each formulation", "peiret2017", "final_states", False),
     "peiret2017-rank": Entry("rank of the matrix with and without phantom inertia", "peiret2017", "ranks", False),
     "trinkle2018": Entry("the Stewart–Trinkle LCP on particles and spheres", "trinkle2018", "examples", True),
+    "trinkle-pang-fig3": Entry("example 1: 400 pairs of friction, four times", "trinkle_pang", "first_example", True),
+    "trinkle-pang-table1": Entry("example 2: jamming and sliding", "trinkle_pang", "second_example", False),
     "preclik": Entry("the stiff limit of a table, and what slides lifts", "preclik", "examples", True),
 }
 
