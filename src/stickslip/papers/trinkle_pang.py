@@ -46,45 +46,17 @@ SLIDING_Q = (-1.2926, -0.3194, -0.3431)
 PRINTED = 5e-5
 THRESHOLD = 0.70368244  # from which friction on the cube jams, with the right Jacobian
 CORRECTED = {
-    (False, 0.75): (
-        -0.26405663,
-        -0.07310909,
-        -0.07546799,
-        -0.16646693,
-        -0.09099894,
-        -0.02024875,
-        -0.29943172,
-        -0.17994981,
+    (False, 0.75): np.array(
+        [-0.26405663, -0.07310909, -0.07546799, -0.16646693, -0.09099894, -0.02024875, -0.29943172, -0.17994981]
     ),
-    (False, 0.8): (
-        -0.14163724,
-        -0.03525989,
-        -0.02603734,
-        -0.07899764,
-        -0.05296030,
-        -0.00847786,
-        -0.16387846,
-        -0.08133158,
+    (False, 0.8): np.array(
+        [-0.14163724, -0.03525989, -0.02603734, -0.07899764, -0.0529603, -0.00847786, -0.16387846, -0.08133158]
     ),
-    (True, 0.75): (
-        -0.92005915,
-        -0.23893599,
-        -0.16756737,
-        -0.53005127,
-        -0.36248389,
-        -0.05217928,
-        -1.07521145,
-        -0.54257080,
+    (True, 0.75): np.array(
+        [-0.92005915, -0.23893599, -0.16756737, -0.53005127, -0.36248389, -0.05217928, -1.07521145, -0.5425708]
     ),
-    (True, 0.8): (
-        -0.40395975,
-        -0.09821266,
-        -0.06317017,
-        -0.21497343,
-        -0.15180326,
-        -0.01854811,
-        -0.47058733,
-        -0.21836411,
+    (True, 0.8): np.array(
+        [-0.40395975, -0.09821266, -0.06317017, -0.21497343, -0.15180326, -0.01854811, -0.47058733, -0.21836411]
     ),
 }  # q̈ of the sliding solution beside jamming: (is the diagonal M⁻¹?, μ)
 
@@ -144,7 +116,9 @@ def second_example(figure: str | None, announce: Announce) -> Report:
         moving = [solution for solution in found if set(solution.modes) == {"slip"}]
         counts = (len(found), len(jammed), jammed[0].dimension if jammed else -1)
         checks.append(Check(f"{reading}: solutions, jammed ones, their dimension", counts, (2, 1, 4), 0.0))
-        checks += [Check(f"{reading}: q̈ of the other", tuple(cube.acceleration(s.c)), known, 1e-8) for s in moving]
+        checks += [
+            Check(f"{reading}: q̈ of the other", tuple(cube.acceleration(s.c)), tuple(known), 1e-8) for s in moving
+        ]
     announce("the friction from which it jams")
     threshold, _ = jamming_factor(example_2(1.0).problem)
     checks.append(Check("the friction from which it jams", (threshold,), (THRESHOLD,), 5e-9))
