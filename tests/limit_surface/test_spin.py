@@ -64,20 +64,20 @@ def test_a_disc_that_slides_and_spins_goes_straight_and_stops_at_once():
 @pytest.mark.parametrize("inertia", [0.4 * M * E**2, 3 * M * E**2])
 def test_both_motions_end_together_whatever_the_inertia(inertia):
     """d(ln v) / d(ln ω) = I / (m e_r²): neither is zero before the other. And the way is straight."""
-    _, v, w = puck((0.6, 0.8, 0.0), 9.0, inertia)
+    _, v, w = puck((0.6, 0.8, 0.0), 9.0, inertia, steps=700)
     speed = np.linalg.norm(v, axis=1)
     assert first(np.abs(w) < STILL) == first(speed < STILL) > 100
     np.testing.assert_allclose(v[:, 0] * 0.8, v[:, 1] * 0.6, atol=1e-10)
     # the law of powers, to the first order of the step
     power = np.log(speed[100] / speed[0]) / np.log(w[100] / w[0])
-    assert power == pytest.approx(inertia / (M * E**2), rel=5e-3)
+    assert power == pytest.approx(inertia / (M * E**2), rel=1e-2)
 
 
 def test_spin_makes_sliding_easier():
     _, still, _ = puck((1.0, 0, 0))
     _, spun, _ = puck((1.0, 0, 0), spin=40.0)
     assert still[100, 0] == pytest.approx(1 - MU * G * H * 100, abs=1e-9)
-    assert spun[100, 0] > 1.5 * still[100, 0]
+    assert spun[100, 0] == pytest.approx(1 - MU * G * H * 100 / math.hypot(1.0, 40.0 * E), abs=1e-9)
 
 
 def test_mixed_friction_does_not_share():
