@@ -168,7 +168,6 @@ def draw(surfaces: dict[tuple[float, bool], Dense], path: str) -> None:
         axes = figure.add_subplot(2, 2, number + 1, projection="3d")
         below, rod = np.meshgrid(GRID, GRID)
         axes.plot_surface(below, rod, surface, cmap=colours, edgecolor=PAPER, linewidth=0.35, antialiased=True)
-        axes.plot(*edge(surface), color=INK, linewidth=1.6)
         where = "at the top" if zeta == 2 else "at the bottom"
         reading = "$M^{-1}$ = diag" if inverse else "$M$ = diag"
         axes.set_title(f"rod {where}, ζ = {zeta:g}, {reading}", fontsize=10.5, color=INK)
@@ -176,20 +175,10 @@ def draw(surfaces: dict[tuple[float, bool], Dense], path: str) -> None:
         axes.set_ylabel("μ at the rod", color=INK)
         axes.set_zlabel("acceleration [m/s²]", color=INK, labelpad=8)
         axes.view_init(elev=26, azim=38)
-        axes.set_box_aspect((1, 1, 0.72), zoom=0.88)
+        axes.set_box_aspect((1, 1, 0.72), zoom=1.0)
+        axes.set_facecolor(PAPER)
         axes.tick_params(labelsize=8, colors=INK)
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
             axis.set_pane_color(PAPER)
             axis._axinfo["grid"].update(color=LINES, linewidth=0.6)
     write(figure, path)
-
-
-def edge(surface: Dense) -> tuple[list[float], list[float], list[float]]:
-    """For each μ_1 the last μ_2 at which contact 2 slides: the line along which the surface meets zero."""
-    line: tuple[list[float], list[float], list[float]] = ([], [], [])
-    for row, mu in zip(surface, GRID, strict=True):
-        sliding = np.flatnonzero(row > SLIDES)
-        if sliding.size and sliding[-1] + 1 < GRID.size:
-            for values, value in zip(line, (GRID[sliding[-1] + 1], mu, 0.0), strict=True):
-                values.append(float(value))
-    return line

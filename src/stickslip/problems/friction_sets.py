@@ -400,15 +400,19 @@ def slope(gauge, at, alive, x, n):
 
 @kernel
 def curve(gauge, at, alive, x, n, H):
-    """H = ∂n/∂x by differences, symmetric."""
+    """H = ∂n/∂x by differences, symmetric; zero along components that are not alive."""
     shift = SHIFT * (abs(x[0]) + abs(x[1]) + abs(x[2]))
-    moved, other = x.copy(), np.empty(3)
     for k in range(3):
-        moved[k] += shift
-        slope(gauge, at, alive, moved, other)
-        moved[k] = x[k]
+        x_0, x_1, x_2 = x[0], x[1], x[2]
+        if k == 0:
+            x_0 += shift
+        elif k == 1:
+            x_1 += shift
+        else:
+            x_2 += shift
+        _, H[0, k], H[1, k], H[2, k] = gauge(x_0, x_1, x_2, at[0], at[1], at[2], at[3], at[4])
         for j in range(3):
-            H[j, k] = (other[j] - n[j]) / shift if alive[k] else 0.0
+            H[j, k] = (H[j, k] - n[j]) / shift if alive[j] and alive[k] else 0.0
     for j in range(3):
         for k in range(j):
             H[j, k] = H[k, j] = 0.5 * (H[j, k] + H[k, j])

@@ -42,6 +42,7 @@ ROOT_LIMIT = 100  # a bisection alone ends before
 ROOT_STEP = 1e-9  # after a relative step this small the next error is its square, below rounding
 LOCAL_LIMIT = 40  # of Newton's method on one contact
 EXACT = 1e-14  # change of s, relative, that ends it
+SHORT, KEPT = 1e-8, 1e-3  # steps on a gauge's surface that end it, and that leave its curvature as it is
 SINGULAR = 1e-14  # det S over the product of its scales below which a contact cannot be said to stick
 FAR = 1e6  # away from the set, in its own size: from there the nearest point is the one that -slip points to
 
@@ -134,6 +135,7 @@ def sweep(D, B, start, first, q, mu, way, alive, state, kind, planes, gauge, end
     total = 0.0
     y = np.empty(4)
     s, S, b, w = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3)
+    room = np.empty((4, 3, 3))
     for i in range(mu.size):
         at = 4 * i
         free(B, start, first, q, x, i, y)
@@ -157,7 +159,7 @@ def sweep(D, B, start, first, q, mu, way, alive, state, kind, planes, gauge, end
                 for k in range(3):
                     S[j, k] = D[4 * (1 + j) + 1 + k, i] + D[4 * (1 + j), i] * w[k]
             offset = -y[0] / W_nn
-            kappa[i] = roll(mu[i], alive[i], state[i], kind, planes, gauge, offset, w, S, b, kappa[i], s)
+            kappa[i] = roll(mu[i], alive[i], state[i], kind, planes, gauge, offset, w, S, b, kappa[i], room, s)
             normal = max(offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2], 0.0)
         total += (normal - x[at]) ** 2
         x[at] = normal
@@ -186,7 +188,7 @@ def free(B, start, first, q, x, i, y):
 
 
 @kernel
-def roll(mu, alive, at, kind, planes, gauge, offset, w, S, b, kappa, s):
+def roll(mu, alive, at, kind, planes, gauge, offset, w, S, b, kappa, room, s):
     """Of a contact that rolls: s with s = P_λB(s - S s - b), λ = μ c_n, c_n = offset + w · s. Returns κ for the next
     time; s holds that of the last sweep."""
     if mu == 0.0:
@@ -198,7 +200,7 @@ def roll(mu, alive, at, kind, planes, gauge, offset, w, S, b, kappa, s):
             S[j, j] = 1.0  # its other entries, and b, are zero
     if kind == BALL:
         return roll_on_ball(mu, offset, w, S, b, kappa, s)
-    if kind == GAUGE and gauge is not None and roll_on_gauge(mu, alive, at, gauge, offset, w, S, b, s):
+    if kind == GAUGE and gauge is not None and roll_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
         return kappa
     roll_by_projection(mu, alive, at, kind, planes, gauge, offset, w, S, b, s)
     return kappa
@@ -275,43 +277,61 @@ def on_ray(kappa, offset, w, S, b, s):
 
 
 @kernel
-def roll_on_gauge(mu, alive, at, gauge, offset, w, S, b, s):
-    """S s + κ n + b = 0, n = ∇f(s), f(s) = μ c_n, by Newton's method from the s at hand. True where it ends."""
-    V, n, H, M, r = np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
-    last = s.copy()
+def roll_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
+    """S s + κ n + b = 0, n = ∇f(s), f(s) = μ c_n, by Newton's method from the s at hand, or else from where the contact
+    would stick. True where it ends."""
+    V, n = room[0], room[1, 0]
+    last_0, last_1, last_2 = s[0], s[1], s[2]
     det = invert(S, V)
-    if det > SINGULAR * S[0, 0] * S[1, 1] * S[2, 2]:
-        for j in range(3):
-            s[j] = -(V[j, 0] * b[0] + V[j, 1] * b[1] + V[j, 2] * b[2])
-        normal = offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2]
-        if normal >= 0.0 and slope(gauge, at, alive, s, n) <= mu * normal:
+    regular = det > SINGULAR * S[0, 0] * S[1, 1] * S[2, 2]
+    for j in range(3):
+        s[j] = -(V[j, 0] * b[0] + V[j, 1] * b[1] + V[j, 2] * b[2]) if regular else -b[j]
+    stick_0, stick_1, stick_2 = s[0], s[1], s[2]
+    normal = offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2]
+    if regular and normal >= 0.0 and slope(gauge, at, alive, s, n) <= mu * normal:
+        return True
+    if last_0 != 0.0 or last_1 != 0.0 or last_2 != 0.0:
+        s[0], s[1], s[2] = last_0, last_1, last_2
+        if slip_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
             return True
-    if last[0] != 0.0 or last[1] != 0.0 or last[2] != 0.0:
-        s[:] = last
-    else:
-        s[:] = -b
+    s[0], s[1], s[2] = stick_0, stick_1, stick_2
+    if slip_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
+        return True
+    s[0], s[1], s[2] = last_0, last_1, last_2
+    return False
+
+
+@kernel
+def slip_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
+    """The iteration of `roll_on_gauge`. The curvature of the gauge is kept while steps are short."""
+    V, n, r, H, M = room[0], room[1, 0], room[1, 1], room[2], room[3]
     value = slope(gauge, at, alive, s, n)
     bound = mu * (offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2])
     if not bound > 0.0:
         bound = mu * offset
-    for j in range(3):
-        s[j] *= bound / value
+    scale = bound / value
     kappa, square = 0.0, n[0] * n[0] + n[1] * n[1] + n[2] * n[2]
     for j in range(3):
+        s[j] *= scale  # onto the surface; n stays the same
+    for j in range(3):
         kappa -= (S[j, 0] * s[0] + S[j, 1] * s[1] + S[j, 2] * s[2] + b[j]) * n[j] / square
-    if not kappa > 0.0:
-        s[:] = last
-        return False
-    for _ in range(12):
-        value = slope(gauge, at, alive, s, n)
-        curve(gauge, at, alive, s, n, H)
+    value = bound
+    change, size = 1.0, 0.0
+    for steps in range(12):
+        if steps > 0:
+            value = slope(gauge, at, alive, s, n)
+        if not kappa > 0.0:
+            return False
+        if change > KEPT * size:
+            curve(gauge, at, alive, s, n, H)
+            for j in range(3):
+                for k in range(3):
+                    M[j, k] = S[j, k] + kappa * H[j, k]
+            invert(M, V)
+        gap = value - mu * (offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2])
+        # δ = V (r - κ⁺ n), where κ⁺ is such that the surface is met:  (n - μ w) · δ = -gap
         for j in range(3):
             r[j] = -(S[j, 0] * s[0] + S[j, 1] * s[1] + S[j, 2] * s[2] + b[j])
-            for k in range(3):
-                M[j, k] = S[j, k] + kappa * H[j, k]
-        gap = value - mu * (offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2])
-        invert(M, V)
-        # δ = V (r - κ⁺ n), where κ⁺ is such that the surface is met:  (n - μ w) · δ = -gap
         met, turn = gap, 0.0
         for j in range(3):
             along = n[j] - mu * w[j]
@@ -326,11 +346,10 @@ def roll_on_gauge(mu, alive, at, gauge, offset, w, S, b, s):
             s[j] += step
             change += abs(step)
             size += abs(s[j])
-        if not (kappa > 0.0 and size < np.inf):
-            break
-        if change <= 1e-7 * size:  # the error left is its square
-            return True
-    s[:] = last
+        if not size < np.inf:
+            return False
+        if change <= SHORT * size:  # the error left is its square, or this times KEPT
+            return kappa > 0.0
     return False
 
 
