@@ -1,9 +1,9 @@
 """Claims: the 400 problems of Trinkle and Pang's first example take `solve` less than 0.4 s in all; and a friction law
 of the user's, an anisotropic superellipse in ten lines of Python, takes at most twice the time of the ellipsoid.
 
-Beside them, without a claim: what spin costs, as the time of a Gauss-Seidel sweep per contact, in runs of 2,000, over a pile of balls with
-some 1,000 distributed contacts, over that of the same pile with point contacts (NSGS). Everything is compiled before
-the clock starts. The 400 problems are made off the clock, and solved one call each.
+Beside them, without a claim: what spin costs, as the time of a Gauss-Seidel sweep per contact, in runs of 2,000 sweeps
+over a pile of balls with some 1,000 distributed contacts, over that of the same pile with point contacts (NSGS).
+Everything is compiled before the clock starts. The 400 problems are made off the clock, and solved one call each.
 
     python benchmarks/limit_surface.py [--layers 8]
 """

@@ -175,7 +175,7 @@ def draw(surfaces: dict[tuple[float, bool], Dense], path: str) -> None:
         axes.set_ylabel("μ at the rod", color=INK)
         axes.set_zlabel("acceleration [m/s²]", color=INK, labelpad=8)
         axes.view_init(elev=26, azim=38)
-        axes.set_box_aspect((1, 1, 0.72), zoom=1.0)
+        axes.set_box_aspect((1, 1, 0.72), zoom=0.9)
         axes.set_facecolor(PAPER)
         axes.tick_params(labelsize=8, colors=INK)
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
