@@ -110,6 +110,7 @@ CONE_METHODS = (
     "tresca",
     "de_saxce",
 )  # those for a ConeProblem
+LIMIT_SURFACE_METHODS = ("limit_surface_gauss_seidel", "limit_surface_newton", "potential_reduction")
 
 
 def solve(
