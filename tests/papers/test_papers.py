@@ -3,7 +3,7 @@
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.papers import peiret2017, preclik, trinkle2018
+from stickslip.papers import peiret2017, preclik, trinkle2018, trinkle_pang
 from stickslip.papers.catalogue import PAPERS, entry
 from stickslip.papers.report import Check
 from stickslip.simulation.compare import compare
@@ -55,6 +55,15 @@ def test_figure_4_is_drawn(tmp_path):
     short = compare(peiret2017.cube(), 0.04, peiret2017.FIGURE_4, (2e-2, 1e-2), reference_dt=1e-2, solver="auto")
     peiret2017.draw_figure_4(short, str(tmp_path / "figure.png"))
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_trinkle_and_pang(tmp_path):
+    figure = tmp_path / "figure.png"
+    assert trinkle_pang.first_example(str(figure), quiet).failed == ()
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    report = trinkle_pang.second_example(None, quiet)
+    assert report.failed == ()
+    assert len(report.checks) == 14
 
 
 def test_an_unknown_name():
