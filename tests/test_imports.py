@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "simulation": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "simulation", "view"},
     "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "simulation", "analysis"},
     "view": {"problems", "scene", "simulation", "analysis", "view"},
-    "papers": {"scene", "dynamics", "problems", "friction", "simulation", "analysis", "view", "papers"},
+    "papers": {"scene", "dynamics", "problems", "friction", "solvers", "simulation", "analysis", "view", "papers"},
 }
 OPEN_TO_ALL = {"errors", "jit"}
 LIGHT = {"click", "stickslip", "stickslip.errors"} | sys.stdlib_module_names  # for the modules that every start loads

@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from stickslip.friction.hybrid import Hybrid as Hybrid
     from stickslip.friction.impact import Newton as Newton
     from stickslip.friction.impact import Poisson as Poisson
+    from stickslip.friction.limit_surface import LimitSurface as LimitSurface
+    from stickslip.friction.limit_surface import static_kinetic as static_kinetic
+    from stickslip.friction.limit_surface import stribeck as stribeck
     from stickslip.friction.penalty import Penalty as Penalty
     from stickslip.friction.phantom import Phantom as Phantom
     from stickslip.friction.stabilisation import Gap as Gap
@@ -74,7 +77,12 @@ if TYPE_CHECKING:
     from stickslip.problems.cylinder import CylinderProblem as CylinderProblem
     from stickslip.problems.files import load as load
     from stickslip.problems.files import save as save
+    from stickslip.problems.friction_sets import Ellipsoid as Ellipsoid
+    from stickslip.problems.friction_sets import FrictionMap as FrictionMap
+    from stickslip.problems.friction_sets import Mixed as Mixed
+    from stickslip.problems.friction_sets import Polyhedron as Polyhedron
     from stickslip.problems.lcp import LCP as LCP
+    from stickslip.problems.limit_surface import LimitSurfaceProblem as LimitSurfaceProblem
     from stickslip.problems.mixed import MixedLCP as MixedLCP
     from stickslip.problems.random_cones import random_cone as random_cone
     from stickslip.problems.residual import residual as residual
@@ -101,6 +109,9 @@ if TYPE_CHECKING:
     from stickslip.solvers.cone_interior_point import ConeInteriorPoint as ConeInteriorPoint
     from stickslip.solvers.cone_newton import ConeNewton as ConeNewton
     from stickslip.solvers.conic import Conic as Conic
+    from stickslip.solvers.contact_modes import ModeSolutions as ModeSolutions
+    from stickslip.solvers.contact_modes import jamming_factor as jamming_factor
+    from stickslip.solvers.contact_modes import search_modes as search_modes
     from stickslip.solvers.diagnosis import Diagnosis as Diagnosis
     from stickslip.solvers.enumeration import Enumeration as Enumeration
     from stickslip.solvers.enumeration import all_solutions as all_solutions
@@ -112,11 +123,15 @@ if TYPE_CHECKING:
     from stickslip.solvers.interior_point import InteriorPoint as InteriorPoint
     from stickslip.solvers.judice_pires import JudicePires as JudicePires
     from stickslip.solvers.lemke import Lemke as Lemke
+    from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence as LimitSurfaceExistence
+    from stickslip.solvers.limit_surface_gauss_seidel import LimitSurfaceGaussSeidel as LimitSurfaceGaussSeidel
+    from stickslip.solvers.limit_surface_newton import LimitSurfaceNewton as LimitSurfaceNewton
     from stickslip.solvers.murty import Murty as Murty
     from stickslip.solvers.newton import SemismoothNewton as SemismoothNewton
     from stickslip.solvers.nsgs import NSGS as NSGS
     from stickslip.solvers.nsgs_bodies import BodyNSGS as BodyNSGS
     from stickslip.solvers.pgs import PGS as PGS
+    from stickslip.solvers.potential_reduction import PotentialReduction as PotentialReduction
     from stickslip.solvers.solution import Solution as Solution
     from stickslip.solvers.solution import Status as Status
     from stickslip.solvers.solve import Auto as Auto
@@ -174,6 +189,9 @@ _HOME = {
     "Hybrid": "friction.hybrid",
     "Newton": "friction.impact",
     "Poisson": "friction.impact",
+    "LimitSurface": "friction.limit_surface",
+    "static_kinetic": "friction.limit_surface",
+    "stribeck": "friction.limit_surface",
     "Penalty": "friction.penalty",
     "Phantom": "friction.phantom",
     "Gap": "friction.stabilisation",
@@ -187,7 +205,12 @@ _HOME = {
     "CylinderProblem": "problems.cylinder",
     "load": "problems.files",
     "save": "problems.files",
+    "Ellipsoid": "problems.friction_sets",
+    "FrictionMap": "problems.friction_sets",
+    "Mixed": "problems.friction_sets",
+    "Polyhedron": "problems.friction_sets",
     "LCP": "problems.lcp",
+    "LimitSurfaceProblem": "problems.limit_surface",
     "MixedLCP": "problems.mixed",
     "random_cone": "problems.random_cones",
     "residual": "problems.residual",
@@ -214,6 +237,9 @@ _HOME = {
     "ConeInteriorPoint": "solvers.cone_interior_point",
     "ConeNewton": "solvers.cone_newton",
     "Conic": "solvers.conic",
+    "ModeSolutions": "solvers.contact_modes",
+    "jamming_factor": "solvers.contact_modes",
+    "search_modes": "solvers.contact_modes",
     "Diagnosis": "solvers.diagnosis",
     "Enumeration": "solvers.enumeration",
     "all_solutions": "solvers.enumeration",
@@ -225,11 +251,15 @@ _HOME = {
     "InteriorPoint": "solvers.interior_point",
     "JudicePires": "solvers.judice_pires",
     "Lemke": "solvers.lemke",
+    "LimitSurfaceExistence": "solvers.limit_surface_existence",
+    "LimitSurfaceGaussSeidel": "solvers.limit_surface_gauss_seidel",
+    "LimitSurfaceNewton": "solvers.limit_surface_newton",
     "Murty": "solvers.murty",
     "SemismoothNewton": "solvers.newton",
     "NSGS": "solvers.nsgs",
     "BodyNSGS": "solvers.nsgs_bodies",
     "PGS": "solvers.pgs",
+    "PotentialReduction": "solvers.potential_reduction",
     "Solution": "solvers.solution",
     "Status": "solvers.solution",
     "Auto": "solvers.solve",

@@ -3,7 +3,7 @@
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.papers import peiret2017, peiret2019_solutions, preclik, trinkle2018
+from stickslip.papers import peiret2017, peiret2019_solutions, preclik, trinkle2018, trinkle_pang
 from stickslip.papers.catalogue import PAPERS, entry
 from stickslip.papers.report import Check
 from stickslip.simulation.compare import compare
@@ -83,6 +83,15 @@ def test_through_the_jam_of_peiret2019(tmp_path, monkeypatch):
     report = peiret2019_solutions.jam(str(figure), quiet)
     assert report.failed == ()
     assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_trinkle_and_pang(tmp_path):
+    figure = tmp_path / "figure.png"
+    assert trinkle_pang.first_example(str(figure), quiet).failed == ()
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    report = trinkle_pang.second_example(None, quiet)
+    assert report.failed == ()
+    assert len(report.checks) == 14
 
 
 def test_an_unknown_name():

@@ -56,7 +56,7 @@ def test_springs_are_in_series():
 
 def test_a_rigid_surface_leaves_the_damping_of_the_other():
     found = together({"stiffness": 1e10, "damping": 1e8, "stiffness_tangent": 1e8, "damping_tangent": 1e5}, {})
-    assert list(found.values())[3:] == [1e10, 1e8, 1e8, 1e5]
+    assert list(found.values())[3:] == [1e10, 1e8, 1e8, 1e5, 0.0]
 
 
 def test_damping_of_materials_with_one_time_constant_keeps_it():

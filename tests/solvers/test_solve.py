@@ -9,7 +9,7 @@ import stickslip as ss
 from stickslip.problems.mechanical import box_stack, chain, normal_lcp, normal_mixed, polyhedral_lcp, sphere_pile
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import textbook
-from stickslip.solvers.solve import CONE_METHODS, METHODS
+from stickslip.solvers.solve import CONE_METHODS, LIMIT_SURFACE_METHODS, METHODS
 
 LCP_SOLVERS = [  # a new solver for LCP and MixedLCP is one more entry
     ss.Lemke(),
@@ -53,18 +53,22 @@ def test_box_friction_row_against_the_closed_form(solver):
 
 @pytest.mark.core
 def test_names_and_values_are_the_same_thing():
-    problem, pile, cylinder = (
+    problem, pile, cylinder, patch = (
         random_lcp("pd", 6, 0),
         sphere_pile(1, 0.5),
         ss.CylinderProblem(np.eye(3), -np.ones(3), [0.1]),
+        ss.LimitSurfaceProblem(np.eye(4), -np.ones(4), [0.1], np.ones((1, 3))),
     )
     for name in METHODS:
         if name in CONE_METHODS:
             assert ss.solve(pile, name, tol=1e-6).solved, name
+        elif name in LIMIT_SURFACE_METHODS:
+            assert ss.solve(patch, name).solved, name
         else:
             assert ss.solve(cylinder if name == "cylinder_gauss_seidel" else problem, name).solved, name
     assert ss.solve(pile).solved
     assert ss.solve(cylinder).solved
+    assert ss.solve(patch).solved
     assert ss.solve(problem, ss.Lemke(refactor=3)).method.startswith("Lemke(tol=1e-10")
     assert ss.solve(problem, "lemke", tol=1e-6).solver == ss.Lemke(tol=1e-6)
 
@@ -86,7 +90,8 @@ def test_bad_calls_are_one_sentence(arguments, message):
 
 
 def test_not_a_problem():
-    with pytest.raises(ss.InputError, match="got a list, expected an LCP, MixedLCP, ConeProblem or CylinderProblem"):
+    kinds = "an LCP, MixedLCP, ConeProblem, CylinderProblem or LimitSurfaceProblem"
+    with pytest.raises(ss.InputError, match=f"got a list, expected {kinds}"):
         ss.solve([1, 2])
 
 

@@ -54,12 +54,17 @@ class JointContacts:
 
 def pose_cones(rows: ActiveRows, law: Law, compliance_tangent: Vector) -> ConeProblem:
     """The cone problem of contacts and bounded joint rows; ε_t is added to the tangents of contacts."""
+    return ConeProblem(*cone_rows(rows, law, compliance_tangent), law=law)
+
+
+def cone_rows(rows: ActiveRows, law: Law, compliance_tangent: Vector) -> tuple[Matrix, Vector, Vector]:
+    """W, q and μ of that problem."""
     d, k, m = rows.dimension, rows.count, rows.joint.size
     diagonal = np.zeros(rows.q.size)
     diagonal[rows.tangent] = compliance_tangent[:, None]
     W = with_diagonal(rows.W, diagonal)
     if m == 0:
-        return ConeProblem(W, rows.q, rows.mu, law=law)
+        return W, rows.q, rows.mu
     joints = JointContacts.of(k, d, rows.lower, rows.upper)
     own = W.diagonal()[rows.joint]
     q = rows.q + W[:, rows.joint] @ joints.base
@@ -77,7 +82,7 @@ def pose_cones(rows: ActiveRows, law: Law, compliance_tangent: Vector) -> ConePr
     offset = P @ q
     offset[pseudo[joints.motor, 0]] = -(dummy * joints.reach)[joints.motor]
     mu = np.concatenate([rows.mu, np.where(joints.motor, 1.0, 0.0)])
-    return ConeProblem(with_diagonal(P @ W @ P.T, entries), offset, mu, law=law)
+    return with_diagonal(P @ W @ P.T, entries), offset, mu
 
 
 def placed(W: Matrix, rows: ActiveRows, joints: JointContacts) -> Matrix:

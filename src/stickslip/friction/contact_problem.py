@@ -5,8 +5,8 @@
     g    = Gᵀ v⁺ + Σ λ + b        velocities of the joint rows, Σ their compliance                             (3)
     lower <= λ <= upper,  g = 0 inside, >= 0 at the lower and <= 0 at the upper bound                          (4)
 
-Impulses p of a contact are (normal, tangent[, other tangent]) and obey the contact law of a formulation; λ are impulses
-of joints: a row without bounds is a bilateral constraint, [0, ∞) a limit, [-a, a] a motor with its strength.
+Impulses p of a contact are (normal, tangent[, other tangent[, spin]]) and obey the contact law of a formulation; λ are
+impulses of joints: a row without bounds is a bilateral constraint, [0, ∞) a limit, [-a, a] a motor with its strength.
 Everything above (bodies, shapes, mechanisms) ends in one of these; everything below starts from one.
 """
 
@@ -51,6 +51,10 @@ class ContactProblem:
     stiffness_tangent: Filled = None  # (nc,)   [N/m]
     damping_tangent: Filled = None  # (nc,)   [N s/m]
     previous: Filled = None  # (d nc,)   impulses of the step before, 0 for a new contact   [N s]
+    patch: Filled = None  # (nc,)   e_r of friction/limit_surface.py   [m]
+    grain: Filled = None  # (nc,)   angle of the axes of anisotropic friction, from the tangent to the other   [rad]
+    point: Filled = None  # (3 nc,)   where the contacts are   [m]
+    time: float = 0.0  # at the start   [s]
     G: Filled = None  # (nv, nj)   joint impulses to generalized impulses
     b: Filled = None  # (nj,)   velocity the rows ask for, with the opposite sign   [m/s, rad/s]
     compliance: Filled = None  # (nj,)   Σ, 0 where rigid
@@ -65,9 +69,9 @@ class ContactProblem:
             self._set(name, vector("ContactProblem", name, getattr(self, name), rows))
         contacts = self._set("mu", coefficient("mu", self.mu)).size
         H = self._set("H", jacobian("H", self.H, rows))
-        if H.shape[1] not in (2 * contacts, 3 * contacts):
+        if H.shape[1] not in (2 * contacts, 3 * contacts, 4 * contacts):
             raise InputError(
-                f"ContactProblem: H has {H.shape[1]} columns for {contacts} contacts, expected 2 or 3 for each"
+                f"ContactProblem: H has {H.shape[1]} columns for {contacts} contacts, expected 2, 3 or 4 for each"
             )
         self._set("mu_kinetic", coefficient("mu_kinetic", self.mu_kinetic, contacts, self.mu))
         for name, count, missing in (
@@ -79,6 +83,9 @@ class ContactProblem:
             ("stiffness_tangent", contacts, np.inf),
             ("damping_tangent", contacts, 0.0),
             ("previous", H.shape[1], 0.0),
+            ("patch", contacts, 0.0),
+            ("grain", contacts, 0.0),
+            ("point", 3 * contacts, 0.0),
         ):
             self._fill(name, count, missing)
         self._set("G", jacobian("G", np.zeros((rows, 0)) if self.G is None else self.G, rows))
@@ -100,7 +107,7 @@ class ContactProblem:
 
     @property
     def dimension(self) -> int:
-        """2 or 3 components a contact."""
+        """2 or 3 components a contact, 4 with spin."""
         return self.H.shape[1] // self.mu.size if self.mu.size else 3
 
     @cached_property

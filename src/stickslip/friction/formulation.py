@@ -8,6 +8,7 @@ from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.impact import Impact
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.lcp import LCP
+from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Vector
 from stickslip.problems.mixed import MixedLCP
 
@@ -25,7 +26,7 @@ class Formulation(Protocol):
     def slip_speed(self) -> float:
         """Above which a contact slides, and friction is kinetic   [m/s]"""
 
-    def pose(self, problem: ContactProblem) -> LCP | MixedLCP | ConeProblem:
+    def pose(self, problem: ContactProblem) -> LCP | MixedLCP | ConeProblem | LimitSurfaceProblem:
         """The mathematical problem of a step."""
 
     def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:

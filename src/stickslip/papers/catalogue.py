@@ -41,6 +41,8 @@ PAPERS = {
     "peiret2019-arm": Entry("equations 46 to 49: the arm", "peiret2019_solutions", "equations", False),
     "peiret2019-jam": Entry("through the jam: impulses, springs, steps", "peiret2019_solutions", "jam", True),
     "trinkle2018": Entry("the Stewart–Trinkle LCP on particles and spheres", "trinkle2018", "examples", True),
+    "trinkle-pang-fig3": Entry("example 1: 400 pairs of friction, four times", "trinkle_pang", "first_example", True),
+    "trinkle-pang-table1": Entry("example 2: jamming and sliding", "trinkle_pang", "second_example", False),
     "preclik": Entry("the stiff limit of a table, and what slides lifts", "preclik", "examples", True),
 }
 

@@ -5,6 +5,8 @@
     /lcp/{M, q}                                       LCP
     /mlcp/{M, q, is_comp, n, m}                       MixedLCP, each row free (is_comp 0) or [0, inf) (is_comp 1)
     /box/{M, q, lb, ub}                               MixedLCP with any bounds
+    /limit_surface/{A, b, mu, e, slip, state, set}    LimitSurfaceProblem; `set` is 0 for Ellipsoid, 1 for Mixed, 2 for
+                                                      Polyhedron with its rows in `planes`
 
 A matrix is a 2-D dataset, or a group {m, n, nz, nzmax, p, i, x} as in CSparse [2] with indices from 0: nz = -2 means
 CSR (p row starts, i columns), nz = -1 CSC (p column starts, i rows), nz >= 0 triplets (i rows, p columns). FCLIB's own
@@ -32,7 +34,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +42,19 @@ from scipy import sparse
 
 from stickslip.errors import FileError, InputError
 from stickslip.problems.cone import LAWS, BodyForm, ConeProblem, Law
+from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
 from stickslip.problems.lcp import LCP
+from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Indices, Matrix, Sparse, Vector, as_sparse, shortened
 from stickslip.problems.mixed import MixedLCP
 
+Saved: TypeAlias = LCP | MixedLCP | ConeProblem | LimitSurfaceProblem
+
 MAX_BYTES = 8 * 2**30
-LAYOUTS = ("fclib_local", "fclib_global", "lcp", "mlcp", "box")
+LAYOUTS = ("fclib_local", "fclib_global", "lcp", "mlcp", "box", "limit_surface")
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> LCP | MixedLCP | ConeProblem:
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Saved:
     """The problem in an HDF5 file. Datasets that declare more than `max_bytes` together are not read."""
     import h5py
 
@@ -74,7 +80,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> LCP | M
         raise FileError(f"{name}: the problem does not fit into memory") from None
 
 
-def save(problem: LCP | MixedLCP | ConeProblem, path: str | os.PathLike[str]) -> None:
+def save(problem: Saved, path: str | os.PathLike[str]) -> None:
     """Write the problem, exactly. The file appears complete or not at all, and replaces an older one at once."""
     import h5py
 
@@ -166,7 +172,7 @@ def readable(what: str) -> Iterator[None]:
         raise InputError(f"{what} cannot be read, the file is truncated or damaged ({error})") from None
 
 
-def read_problem(reader: Reader) -> LCP | MixedLCP | ConeProblem:
+def read_problem(reader: Reader) -> Saved:
     groups = reader.names()
     if any(name.startswith("fclib") and name.endswith("rolling") for name in groups):
         raise InputError("this is a problem with rolling friction (5 components a contact), which is not supported yet")
@@ -177,6 +183,8 @@ def read_problem(reader: Reader) -> LCP | MixedLCP | ConeProblem:
             return read_mlcp(reader)
         case ["box"]:
             return read_box(reader)
+        case ["limit_surface"]:
+            return read_limit_surface(reader)
         case ["fclib_local"]:
             return read_local(reader, None)
         case ["fclib_global"]:
@@ -223,6 +231,24 @@ def read_box(reader: Reader) -> MixedLCP:
     q = reader.floats("box/q", None)
     lower, upper = reader.floats("box/lb", q.size), reader.floats("box/ub", q.size)
     return MixedLCP(read_matrix(reader, "box/M", (q.size, q.size)), q, lower, upper)
+
+
+def read_limit_surface(reader: Reader) -> LimitSurfaceProblem:
+    group = "limit_surface"
+    b, mu = reader.floats(f"{group}/b", None), reader.floats(f"{group}/mu", None)
+    e, slip = (reader.floats(f"{group}/{name}", mu.size, 3) for name in ("e", "slip"))
+    state = reader.floats(f"{group}/state", mu.size, 5)
+    surface: FrictionSet
+    match reader.integer(f"{group}/set"):
+        case 0:
+            surface = Ellipsoid()
+        case 1:
+            surface = Mixed()
+        case 2:
+            surface = Polyhedron(reader.floats(f"{group}/planes", None, 3))
+        case strange:
+            raise InputError(f"/{group}/set is {strange}, expected 0, 1 or 2")
+    return LimitSurfaceProblem(read_matrix(reader, f"{group}/A", (b.size, b.size)), b, mu, e, slip, surface, state)
 
 
 def read_local(reader: Reader, bodies: BodyForm | None) -> ConeProblem:
@@ -334,7 +360,7 @@ def read_values(reader: Reader, path: str, count: int) -> Vector:
     return values[:count]
 
 
-def write_problem(file: Any, problem: LCP | MixedLCP | ConeProblem) -> None:
+def write_problem(file: Any, problem: Saved) -> None:
     match problem:
         case LCP():
             write_matrix(file, "lcp/M", problem.M)
@@ -353,8 +379,12 @@ def write_problem(file: Any, problem: LCP | MixedLCP | ConeProblem) -> None:
             write_array(file, "box/ub", problem.upper)
         case ConeProblem():
             write_cone(file, problem)
+        case LimitSurfaceProblem():
+            write_limit_surface(file, problem)
         case _:
-            raise InputError(f"save: got {type(problem).__name__}, expected LCP, MixedLCP or ConeProblem")
+            raise InputError(
+                f"save: got {type(problem).__name__}, expected LCP, MixedLCP, ConeProblem or LimitSurfaceProblem"
+            )
 
 
 def only_free_or_positive(problem: MixedLCP) -> bool:
@@ -377,6 +407,18 @@ def write_cone(file: Any, problem: ConeProblem) -> None:
     write_array(file, "fclib_global/vectors/f", bodies.f)
     write_array(file, "fclib_global/vectors/w", bodies.w)
     write_array(file, "fclib_global/vectors/mu", problem.mu)
+
+
+def write_limit_surface(file: Any, problem: LimitSurfaceProblem) -> None:
+    if isinstance(problem.surface, FrictionMap):
+        raise InputError("save: the surface is a FrictionMap, expected a set that is not a function")
+    write_matrix(file, "limit_surface/A", problem.A)
+    for name in ("b", "mu", "e", "slip", "state"):
+        write_array(file, f"limit_surface/{name}", getattr(problem, name))
+    kind, planes, _ = problem.surface.data
+    write_integer(file, "limit_surface/set", kind)
+    if isinstance(problem.surface, Polyhedron):
+        write_array(file, "limit_surface/planes", planes)
 
 
 def write_matrix(file: Any, path: str, matrix: Matrix) -> None:

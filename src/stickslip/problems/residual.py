@@ -6,6 +6,7 @@
     ConeProblem   | r - P_K(r - ũ) |₂ / max(|q|₂, |r|₂, |u|₂),   ũ = u + μ|u_t| e_n  (De Saxcé)
                   the same with ũ = u under the associated law
     Cylinder…     | r - P_C(r - u) |₂ / max(|q|₂, |r|₂, |u|₂)
+    LimitSurface… | (2) of problems/limit_surface.py |₂ / max(|q|₂, |x|₂, |y|₂),  in its scaled x and y
 
 These are the definitions of FCLIB and Siconos, so that figures compare. No division where the scale is zero.
 NaN and Inf never read as small: whatever is not finite gives inf.
@@ -37,6 +38,7 @@ from stickslip.problems.blocks import ContactBlocks, contact_weights, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
+from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
 from stickslip.problems.matrix import Vector
 from stickslip.problems.mixed import MixedLCP
 
@@ -49,7 +51,9 @@ SMALL = 1e-100  # a sum of squares between this and its inverse has lost nothing
 def residual(problem: object, x: ArrayLike, y: Vector | None = None) -> float:
     """The residual of x by the problem's own yardstick; y is problem.value(x) where it is at hand."""
     name = type(problem).__name__
-    raise InputError(f"residual: {name} has none, expected LCP, MixedLCP, ConeProblem or CylinderProblem")
+    raise InputError(
+        f"residual: {name} has none, expected LCP, MixedLCP, ConeProblem, CylinderProblem or LimitSurfaceProblem"
+    )
 
 
 @residual.register
@@ -80,6 +84,11 @@ def _(problem: CylinderProblem, x: ArrayLike, y: Vector | None = None) -> float:
     return float(relative_cylinder_map(r, u, problem.q, problem.bound))
 
 
+@residual.register
+def _(problem: LimitSurfaceProblem, x: ArrayLike, y: Vector | None = None) -> float:
+    return judge_limit_surface(problem, point(x, problem.size), math.inf)[1]
+
+
 def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:
     """problem.value(x), the residual, and whether x solves the problem: a residual of tol or less, and believable."""
     if isinstance(problem, ConeProblem):
@@ -88,6 +97,8 @@ def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:
     if isinstance(problem, CylinderProblem):
         u = np.empty(x.size)
         return u, *judge_cylinder(problem.blocks, problem.q, problem.bound, tol, x, u)
+    if isinstance(problem, LimitSurfaceProblem):
+        return judge_limit_surface(problem, x, tol)
     y = problem.value(x)
     error = residual(problem, x, y)
     return y, error, error <= tol

@@ -101,6 +101,7 @@ class PairOverride:
     damping: float | None = None
     stiffness_tangent: float | None = None
     damping_tangent: float | None = None
+    patch: float | None = None
 
 
 class MassProperties(NamedTuple):

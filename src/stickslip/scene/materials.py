@@ -8,6 +8,7 @@ damping       of the two springs, each damped, in series: the spring i takes the
               dissipates dᵢ sᵢ² of its rate squared, d = d₁ s₁² + d₂ s₂². That is exact where the motion is slow, or
               the materials have one d/k; a rigid surface leaves the other's; two rigid ones share equally.
 The tangential stiffness and damping follow the same two rules.
+patch         the greater of the two.
 
 A pair of bodies may override any of these: `Scene.set_pair`.
 """
@@ -33,6 +34,7 @@ FIELDS = (
     "damping",
     "stiffness_tangent",
     "damping_tangent",
+    "patch",
 )
 
 
@@ -45,6 +47,7 @@ class Material:
     damping: float = 0.0  # along the normal   [N s/m]
     stiffness_tangent: float = math.inf  # [N/m]
     damping_tangent: float = 0.0  # [N s/m]
+    patch: float = 0.0  # e_r: the spin moment that a contact holds, over the force it holds; 0 is a point   [m]
 
     def __post_init__(self) -> None:
         for field in FIELDS:
@@ -83,6 +86,7 @@ class PairTable(NamedTuple):
     damping: Floats
     stiffness_tangent: Floats
     damping_tangent: Floats
+    patch: Floats
 
 
 def combine(materials: Sequence[Material]) -> PairTable:
@@ -92,12 +96,14 @@ def combine(materials: Sequence[Material]) -> PairTable:
     restitution = column(materials, "restitution")
     normal = column(materials, "stiffness"), column(materials, "damping")
     tangent = column(materials, "stiffness_tangent"), column(materials, "damping_tangent")
+    patch = column(materials, "patch")
     return PairTable(
         mean_opinion(static),
         mean_opinion(np.where(np.isnan(kinetic), static, kinetic)),
         np.maximum.outer(restitution, restitution),
         *in_series(*normal),
         *in_series(*tangent),
+        np.maximum.outer(patch, patch),
     )
 
 

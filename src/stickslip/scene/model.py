@@ -72,6 +72,7 @@ class Model(NamedTuple):
     damping: Floats  # normal   [N s/m]
     stiffness_tangent: Floats  # inf where rigid   [N/m]
     damping_tangent: Floats  # [N s/m]
+    patch: Floats  # e_r, 0 for a point contact   [m]
     # pairs of bodies that never touch, as a * nb + b with a < b, sorted
     apart: Integers
     # joints

@@ -75,6 +75,7 @@ class Surface(TypedDict, total=False):
     damping: float | None
     stiffness_tangent: float | None
     damping_tangent: float | None
+    patch: float | None
 
 
 class Settings(Surface, total=False):
@@ -294,6 +295,7 @@ class Scene:
         damping: float | None = None,
         stiffness_tangent: float | None = None,
         damping_tangent: float | None = None,
+        patch: float | None = None,
         collide: bool = True,
     ) -> None:
         """Say what two bodies do together, instead of what their materials say (scene/materials.py).
@@ -306,7 +308,7 @@ class Scene:
         if first == second:
             raise Refused(owner, "b", self.descriptions[second].name, "another body than a")
         override = PairOverride(
-            friction, friction_kinetic, restitution, stiffness, damping, stiffness_tangent, damping_tangent
+            friction, friction_kinetic, restitution, stiffness, damping, stiffness_tangent, damping_tangent, patch
         )
         checked = {
             field: coefficient(owner, field, value) for field, value in vars(override).items() if value is not None

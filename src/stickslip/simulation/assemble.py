@@ -53,11 +53,19 @@ def contact_problem(
     previous: Floats,
     joints: JointRows,
     joint_count: int,
+    spin: bool = False,
+    grain: Floats | None = None,
+    time: float = 0.0,
 ) -> ContactProblem:
-    """The problem of one step from the kernels' arrays, `bodies` as `free_motion` left it."""
+    """The problem of one step from the kernels' arrays, `bodies` as `free_motion` left it.
+
+    With `spin`, each contact has a fourth row, the relative angular velocity about its normal.
+    """
     d = 2 if model.planar else 3
     M = mass_matrix(model, free, bodies.R)
     body, jacobian = rows.body[:count], rows.jacobian[:count, :, :d]
+    if spin:
+        jacobian = np.concatenate([jacobian, spin_rows(rows, count)], axis=2)
     fixed = np.where(model.kind[:, None] == Kind.FREE, 0.0, state.velocity)
     a, b = (model.shape_material[shape[:count]] for shape in (contacts.shape_a, contacts.shape_b))
     G, drift = jacobian_of_joints(free, joints, joint_count, fixed)
@@ -77,12 +85,32 @@ def contact_problem(
         stiffness_tangent=model.stiffness_tangent[a, b],
         damping_tangent=model.damping_tangent[a, b],
         previous=previous,
+        patch=model.patch[a, b],
+        grain=grain,
+        point=contacts.point[:count].ravel(),
+        time=time,
         G=G,
         b=joints.bias[:joint_count] + drift,
         compliance=joints.compliance[:joint_count].copy(),
         lower=joints.lower[:joint_count].copy(),
         upper=joints.upper[:joint_count].copy(),
     )
+
+
+def spin_rows(rows: ContactRows, count: int) -> Floats:
+    """(nc, 2, 1, 6): the angular velocity about the normal, of A and with a minus sign of B."""
+    spin = np.zeros((count, 2, 1, 6))
+    spin[:, 0, 0, 3:], spin[:, 1, 0, 3:] = rows.frame[:count, 0], -rows.frame[:count, 0]
+    return spin
+
+
+def grain_angles(rows: ContactRows, count: int, R: Floats, axis: Floats, second: bool) -> Floats:
+    """(nc,) the angle, from t towards o, of an axis fixed in the first or second body of each contact; 0 where the axis
+    stands on the contact."""
+    body = rows.body[:count]
+    owner = body.max(axis=1) if second else body.min(axis=1)
+    along = np.einsum("ckj,cj->ck", rows.frame[:count, 1:], R[owner] @ axis)
+    return np.arctan2(along[:, 1], along[:, 0])
 
 
 def mass_matrix(model: Model, free: FreeRows, R: Floats) -> sparse.csr_array:

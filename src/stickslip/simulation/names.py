@@ -23,6 +23,7 @@ from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.hybrid import Hybrid
 from stickslip.friction.impact import Newton, Poisson
+from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.stabilisation import Gap, Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
@@ -38,6 +39,7 @@ FORMULATIONS: dict[str, type] = {
     "anitescu_potra": AnitescuPotra,
     "compliant_cone": CompliantCone,
     "compliant_cylinder": CompliantCylinder,
+    "limit_surface": LimitSurface,
 }  # a new formulation is one more entry
 
 # the settings that are values of their own

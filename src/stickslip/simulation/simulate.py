@@ -28,6 +28,7 @@ from stickslip.friction.compliant_cylinder import CompliantCylinder
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.impact import Newton
+from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.stabilisation import Gap, Relaxation
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.contact_states import contact_residuals
@@ -51,7 +52,7 @@ SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel i
 FACTORISATIONS, RESTARTS = 150, 12  # of the interior point method, see ConeInteriorPoint
 MOST_STEPS = 1024  # in one call of the compiled loop
 CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
-ROUND = (Coulomb, CompliantCone, CompliantCylinder)  # the formulations that make a ConeProblem
+ROUND = (Coulomb, CompliantCone, CompliantCylinder, LimitSurface)  # whose problems have the tolerance of ConeProblem
 PATIENT = 2.0  # seconds before a progress bar shows
 
 
@@ -191,6 +192,7 @@ class Run:
 
     def one_step(self, engine: Engine, number: int) -> Chunk:
         before = self.state.copy()
+        engine.time = number * self.dt
         outcome = step(engine, self.state, self.formulation, self.solver, self.tol)
         if not outcome.answer.solved and not self.keep_going:
             for array, value in zip(self.state, before, strict=True):
@@ -310,16 +312,20 @@ def chunk_of_one(engine: Engine, state: State, outcome: StepOutcome, now: float)
 
 
 def three_components(values: Any, d: int) -> Any:
-    """(nc, 3) from (d nc,): in the plane the third is zero."""
+    """(nc, 3) from (d nc,): in the plane the third is zero; spin is left out."""
     parts = values.reshape(-1, d)
-    return parts if d == 3 else np.column_stack([parts, np.zeros(len(parts))])
+    return parts[:, :3] if d >= 3 else np.column_stack([parts, np.zeros(len(parts))])
 
 
 def failure(run: Run, engine: Engine, outcome: StepOutcome, number: int) -> StepFailed:
     """The error of a step that was not solved, with its problem saved beside."""
     answer = outcome.answer
     file = f"stickslip-failed-step-{number}.h5"
-    save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
+    try:
+        save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
+        kept = f"The problem is saved in {file}"
+    except InputError:
+        kept, file = "Its friction is a function, so the problem is not saved", ""
     where = ""
     if isinstance(answer.problem, ConeProblem) and outcome.count == answer.problem.contacts:
         worst = int(np.argmax(contact_residuals(answer.problem, answer.x, answer.y)))
@@ -327,7 +333,7 @@ def failure(run: Run, engine: Engine, outcome: StepOutcome, number: int) -> Step
         where = f"; the worst contact is {worst}, between {a!r} and {b!r}"
     return StepFailed(
         f"step {number} at time {number * run.dt:g} s was not solved: {answer.method} ended with {answer.status.name}, "
-        f"residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}){where}. The problem is saved in {file}; try a "
+        f"residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}){where}. {kept}; try a "
         f"smaller dt, a larger tol, another solver, or keep_going=True",
         answer,
         number,

@@ -20,15 +20,17 @@ from stickslip.collision.broadphase import find_contacts
 from stickslip.dynamics.contact_rows import fill_rows
 from stickslip.dynamics.joints import JointRows, joint_rows, room_for_joints
 from stickslip.dynamics.motion import advance, free_motion
+from stickslip.errors import InputError
 from stickslip.friction.box import Box
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.directions import friction_now, is_sliding
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.hybrid import Hybrid
 from stickslip.friction.impact import Poisson, poisson
+from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.phantom import Phantom
 from stickslip.scene.model import Floats, Integers, Model, State
-from stickslip.simulation.assemble import FreeRows, contact_problem, free_rows, spread
+from stickslip.simulation.assemble import FreeRows, contact_problem, free_rows, grain_angles, spread
 from stickslip.simulation.march import Memory, Work, no_memory, recall, remember, room_to_work, states
 from stickslip.solvers.solution import Solution, Solver
 from stickslip.solvers.solve import solve
@@ -47,6 +49,7 @@ class Engine:
     work: Work
     memory: Memory
     joints: JointRows
+    time: float = 0.0  # at the start of the step   [s]
 
     @classmethod
     def of(cls, model: Model, h: float) -> Engine:
@@ -84,12 +87,14 @@ def step(
 ) -> StepOutcome:
     """Advance the state by one step. The solve may have failed, which the outcome says."""
     started = time.perf_counter()
-    problem, count = pose(engine, state)
+    problem, count = pose(engine, state, formulation if isinstance(formulation, LimitSurface) else None)
     if isinstance(formulation, LAGGED):
         problem = with_first_loads(engine, problem, count, formulation, solver, tol)
     impulses, answer = solve_contacts(formulation, problem, solver, tol)
     v = problem.velocity_after(impulses)
-    remember(engine.memory, engine.work.contacts, engine.work.rows, count, impulses.p, problem.previous)
+    remember(
+        engine.memory, engine.work.contacts, engine.work.rows, count, forces(problem, impulses.p), problem.previous
+    )
     advance(engine.work.bodies, state, engine.h, spread(engine.free, v, engine.work.bodies.v))
     u = problem.H.T @ v + problem.w
     seconds = time.perf_counter() - started
@@ -97,8 +102,8 @@ def step(
     return StepOutcome(problem, answer, count, mu, impulses.p, u, contact_states(problem, mu, impulses.p, u), seconds)
 
 
-def pose(engine: Engine, state: State) -> tuple[ContactProblem, int]:
-    """The ContactProblem at hand, and its number of contacts."""
+def pose(engine: Engine, state: State, patches: LimitSurface | None = None) -> tuple[ContactProblem, int]:
+    """The ContactProblem at hand, and its number of contacts; under LimitSurface they have spin rows."""
     model, h = engine.model, engine.h
     free_motion(engine.work.bodies, state, h)
     count = touch(engine, state)
@@ -107,11 +112,24 @@ def pose(engine: Engine, state: State) -> tuple[ContactProblem, int]:
     previous = np.zeros((2 if model.planar else 3) * count)
     recall(engine.memory, work.contacts, work.rows, count, previous, np.zeros_like(previous))
     joint_count = joint_rows(model, state, h, engine.joints) if model.joint.size else 0
+    grain = None
+    if patches is not None:
+        if model.planar:
+            raise InputError("simulate: friction is LimitSurface but the scene is planar, expected one in space")
+        previous = np.column_stack([previous.reshape(-1, 3), np.zeros(count)]).ravel()
+        if patches.grain is not None:
+            axis, second = np.array(patches.grain, np.float64), patches.grain_of == "second"
+            grain = grain_angles(work.rows, count, work.bodies.R, axis, second)
     problem = contact_problem(
         model, state, h, engine.free, work.bodies, work.contacts, work.rows, count, previous,
-        engine.joints, joint_count,
+        engine.joints, joint_count, patches is not None, grain, engine.time,
     )  # fmt: skip
     return problem, count
+
+
+def forces(problem: ContactProblem, p: Floats) -> Floats:
+    """Impulses of contacts without those about their normals."""
+    return p if problem.dimension < 4 else p.reshape(-1, 4)[:, :3].ravel()
 
 
 def with_first_loads(
@@ -173,15 +191,31 @@ def solve_contacts(
 
 def friction_that_held(problem: ContactProblem, slip_speed: float) -> Floats:
     """(nc,) static or kinetic, by the velocity at the start."""
-    slip = problem.start_velocity.reshape(-1, problem.dimension)[:, 1:]
+    slip = problem.start_velocity.reshape(-1, problem.dimension)[:, 1:3]
     return friction_now(problem.mu, problem.mu_kinetic, is_sliding(slip, slip_speed))
 
 
 def contact_states(problem: ContactProblem, mu: Floats, p: Floats, u: Floats) -> Integers:
     """Open, stick or slip of every contact."""
     d, size = problem.dimension, problem.H.shape[1]
+    if d == 4:
+        return patch_states(problem, mu, p, u)
     state = np.zeros(problem.contacts, np.int64)
     diagonal = np.zeros((d * d, problem.contacts))
     diagonal[:: d + 1] = problem.response.W.diagonal()[:size].reshape(-1, d).T
     states(p, u, mu, diagonal, 1e-8, 0, state)
+    return state
+
+
+def patch_states(problem: ContactProblem, mu: Floats, p: Floats, u: Floats) -> Integers:
+    """The same of contacts with spin: friction and slip are (force, moment / e_r) and (velocity, e_r spin)."""
+    e = problem.patch
+    force, moment = np.hypot(*p.reshape(-1, 4)[:, 1:3].T), np.divide(p[3::4], e, out=np.zeros_like(e), where=e > 0)
+    slip, spin = np.hypot(*u.reshape(-1, 4)[:, 1:3].T), e * u[3::4]
+    own = problem.response.W.diagonal()[: 4 * problem.contacts].reshape(-1, 4)
+    diagonal = np.zeros((9, problem.contacts))
+    diagonal[0], diagonal[4], diagonal[8] = own[:, 0], 0.5 * (own[:, 1] + own[:, 2]), e * e * own[:, 3]
+    state = np.zeros(problem.contacts, np.int64)
+    columns = np.column_stack([p[::4], force, moment]), np.column_stack([u[::4], slip, spin])
+    states(columns[0].ravel(), columns[1].ravel(), mu, diagonal, 1e-8, 0, state)
     return state

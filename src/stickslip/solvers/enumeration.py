@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,11 @@ from scipy.optimize import linprog
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
+from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import residual
+from stickslip.solvers.contact_modes import ModeSolutions, search_modes
 from stickslip.solvers.solution import Solution, Status, conclude
 
 MOST_PAIRS = 400  # a search keeps up to one dictionary per pair: 400³ doubles are half a gigabyte
@@ -142,14 +144,31 @@ def shown(z: Vector) -> str:
     return np.array2string(z + 0.0, precision=4, threshold=12, separator=", ", suppress_small=True)
 
 
-def all_solutions(problem: LCP | MixedLCP, *, tol: float | None = None, max_nodes: int = 1_000_000) -> Solutions:
+@overload
+def all_solutions(
+    problem: LimitSurfaceProblem, *, tol: float | None = None, max_nodes: int = 1_000_000
+) -> ModeSolutions: ...
+
+
+@overload
+def all_solutions(problem: LCP | MixedLCP, *, tol: float | None = None, max_nodes: int = 1_000_000) -> Solutions: ...
+
+
+def all_solutions(
+    problem: LCP | MixedLCP | LimitSurfaceProblem, *, tol: float | None = None, max_nodes: int = 1_000_000
+) -> Solutions | ModeSolutions:
     """Every isolated solution of the problem, and its continua of solutions by dimension, point and directions.
 
     tol is on the problem's own residual of each solution listed (1e-10 unless stated). In general the cost grows
     exponentially with the number of complementary pairs: 25 take some 10 ms, 40 about a second, and longer where
     there are thousands of solutions to list. Where max_nodes branches were not enough, what was found is returned
     with `complete` false.
+
+    Of a LimitSurfaceProblem the solutions cannot be enumerated: solvers/contact_modes.py searches for them, and says
+    where it looked.
     """
+    if isinstance(problem, LimitSurfaceProblem):
+        return search_modes(problem) if tol is None else search_modes(problem, tol=tol)
     started = time.perf_counter()
     form = standard_form(problem)
     tolerance = type(problem).tolerance if tol is None else tol

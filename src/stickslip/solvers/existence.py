@@ -42,15 +42,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
 from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
+from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Matrix, Sparse, Vector, as_dense, as_sparse
 from stickslip.solvers.linear import cholesky, ldl, suits_lapack
+
+if TYPE_CHECKING:
+    from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence
 
 ROUNDING = 1e-11  # of the terms that a velocity is the sum of: what is less is taken for zero
 FEW_DIGITS = 1e-5  # negative eigenvalues of W up to this share are digits lost when it was written down, six in FCLIB
@@ -79,10 +83,25 @@ class Existence:
         return f"{self.verdict}: {self.reason}"
 
 
-def existence(problem: ConeProblem) -> Existence:
-    """Is a solution of this friction problem guaranteed? The certificate of the answer is verified in plain NumPy."""
+@overload
+def existence(problem: ConeProblem) -> Existence: ...
+
+
+@overload
+def existence(problem: LimitSurfaceProblem) -> LimitSurfaceExistence: ...
+
+
+def existence(problem: ConeProblem | LimitSurfaceProblem) -> Existence | LimitSurfaceExistence:
+    """Is a solution of this friction problem guaranteed? The certificate of the answer is verified in plain NumPy.
+
+    Of a LimitSurfaceProblem by the theorem of Trinkle and Pang: solvers/limit_surface_existence.py.
+    """
+    if isinstance(problem, LimitSurfaceProblem):
+        from stickslip.solvers.limit_surface_existence import limit_surface_existence
+
+        return limit_surface_existence(problem)
     if not isinstance(problem, ConeProblem):
-        raise InputError(f"existence: the problem is {problem!r}, expected a ConeProblem")
+        raise InputError(f"existence: the problem is {problem!r}, expected a ConeProblem or LimitSurfaceProblem")
     if opens_freely(problem):
         return Existence("exists", "the free velocities open every contact, so zero impulses are a solution")
     noise = negative_share(problem.W if problem.bodies is None else problem.bodies.M)
@@ -146,11 +165,15 @@ class ScaledProgram:
 
 
 def scaled_program(problem: ConeProblem, mu: Vector) -> ScaledProgram:
-    d = problem.dimension
     if problem.bodies is None:
         map_, w = sparse.csr_array(as_sparse(problem.W) + as_sparse(problem.W).T), problem.q
     else:
         map_, w = sparse.csr_array(problem.bodies.H.T), problem.bodies.w
+    return program_of(map_, w, mu, problem.dimension)
+
+
+def program_of(map_: Sparse, w: Vector, mu: Vector, d: int) -> ScaledProgram:
+    """The scaled form of  map v + w ∈ K*,  d components a contact."""
     squares = map_.multiply(map_).sum(axis=1).reshape(-1, d).sum(axis=1)
     length = np.where(squares > 0, np.sqrt(squares), np.linalg.norm(w.reshape(-1, d), axis=1))  # of a contact's rows
     steepness = np.column_stack([np.ones_like(mu)] + [mu] * (d - 1)) / np.hypot(1.0, mu)[:, None]

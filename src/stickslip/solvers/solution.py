@@ -14,6 +14,7 @@ from stickslip.errors import SolveFailed
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
+from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Vector, vector
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import judge
@@ -21,7 +22,7 @@ from stickslip.problems.residual import judge
 if TYPE_CHECKING:
     from stickslip.solvers.diagnosis import Diagnosis
 
-Problem = LCP | MixedLCP | ConeProblem | CylinderProblem
+Problem = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
 
 
 class Status(IntEnum):
@@ -77,7 +78,7 @@ class Ray:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Solution:
-    x: Vector  # the answer: z of a (mixed) LCP, r of a cone problem
+    x: Vector  # the answer: z of a (mixed) LCP, r of a cone problem, c of distributed contacts
     y: Vector  # problem.value(x): w = M z + q, or u = W r + q
     status: Status
     residual: float  # by the problem's own yardstick, recomputed from x, never the solver's word

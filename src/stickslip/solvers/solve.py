@@ -27,6 +27,13 @@ With a ConeProblem, where each method after the first starts from the best answe
     Newton from where it stopped, in turns of `TURNS` iterations.
 
 Beyond `MOST_CONTACTS` contacts a factorisation takes seconds: then Gauss–Seidel runs for `LONG` sweeps, and ADMM once.
+
+With a LimitSurfaceProblem, each method from the best answer so far:
+
+ 1. Gauss–Seidel, given up as soon as by its own rate it would take more than `DISTRIBUTED` further sweeps;
+ 2. up to `MOST_DENSE` contacts, nonsmooth Newton; where the friction set is an Ellipsoid also the potential-reduction
+    method of Wang, Monteiro and Pang, started afresh, and Newton again from where it ended;
+ 3. Gauss–Seidel for `LONG` sweeps.
 """
 
 from __future__ import annotations
@@ -45,7 +52,9 @@ from scipy import sparse
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
+from stickslip.problems.friction_sets import Ellipsoid
 from stickslip.problems.lcp import LCP
+from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Matrix, Vector
 from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.block_lu import MOST_CONTACTS
@@ -61,8 +70,10 @@ PATIENCE = 120  # sweeps of nonsmooth Gauss–Seidel still to come
 CLOSE, STEPS = 1e-6, 60  # residual from which Newton's method is worth trying, and its iterations
 LONG = 10_000  # sweeps where there are too many contacts for the interior point method
 TURNS = ((1000, 300), (4000, 300), (16_000, 1000))  # iterations of ADMM and of Newton's method
+DISTRIBUTED = 1000  # sweeps over distributed contacts still to come
+MOST_DENSE = 200  # distributed contacts whose matrix is factorised densely
 
-PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem)
+PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem, LimitSurfaceProblem)
 
 # each method's name at the command line and in files, and the class it stands for
 METHODS = {
@@ -84,6 +95,9 @@ METHODS = {
     "tresca": ("fixed_point", "Tresca"),
     "de_saxce": ("fixed_point", "DeSaxceFixedPoint"),
     "cylinder_gauss_seidel": ("fixed_point", "CylinderGaussSeidel"),
+    "limit_surface_gauss_seidel": ("limit_surface_gauss_seidel", "LimitSurfaceGaussSeidel"),
+    "limit_surface_newton": ("limit_surface_newton", "LimitSurfaceNewton"),
+    "potential_reduction": ("potential_reduction", "PotentialReduction"),
 }
 CONE_METHODS = (
     "nsgs",
@@ -96,6 +110,7 @@ CONE_METHODS = (
     "tresca",
     "de_saxce",
 )  # those for a ConeProblem
+LIMIT_SURFACE_METHODS = ("limit_surface_gauss_seidel", "limit_surface_newton", "potential_reduction")
 
 
 def solve(
@@ -123,7 +138,8 @@ def named(method: str, tol: float) -> Solver:
 def problem_tolerance(problem: Any) -> float:
     if not isinstance(problem, PROBLEMS):
         raise InputError(
-            f"solve: got a {type(problem).__name__}, expected an LCP, MixedLCP, ConeProblem or CylinderProblem"
+            f"solve: got a {type(problem).__name__}, expected an LCP, MixedLCP, ConeProblem, CylinderProblem or "
+            "LimitSurfaceProblem"
         )
     return problem.tolerance
 
@@ -144,7 +160,7 @@ class Auto:
         started = time.perf_counter()
         tried: list[Solution] = []
         for solver in ladder(problem, x0, self.tol, tried):
-            answer = solver.solve(problem, best_so_far(problem, tried, x0) if tried else x0)
+            answer = solver.solve(problem, start_of(solver, problem, tried, x0))
             if decides(answer):
                 if tried:
                     answer = replace(answer, earlier=tuple(tried), seconds=time.perf_counter() - started)
@@ -161,6 +177,8 @@ def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution
         return cone_ladder(problem, tol, tried)
     if isinstance(problem, CylinderProblem):
         return iter((named("cylinder_gauss_seidel", tol),))
+    if isinstance(problem, LimitSurfaceProblem):
+        return limit_surface_ladder(problem, tol)
     return lcp_ladder(problem, x0, tol)
 
 
@@ -195,15 +213,27 @@ def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Iter
         yield replace(named("cone_newton", tol), max_iter=steps)  # type: ignore[type-var]
 
 
+def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Iterator[Solver]:
+    yield replace(named("limit_surface_gauss_seidel", tol), patience=DISTRIBUTED)  # type: ignore[type-var]
+    if problem.contacts <= MOST_DENSE:
+        yield named("limit_surface_newton", tol)
+        if isinstance(problem.surface, Ellipsoid):
+            yield named("potential_reduction", tol)
+            yield named("limit_surface_newton", tol)
+    yield replace(named("limit_surface_gauss_seidel", tol), max_iter=LONG)  # type: ignore[type-var]
+
+
 @lru_cache(maxsize=64)
 def patient_sweeps(tol: float, dimension: int) -> Solver:
     patience = (PATIENCE // 2 if tol >= LOOSE else PATIENCE) * (3 if dimension == 2 else 1)
     return replace(named("nsgs", tol), patience=patience)  # type: ignore[type-var]
 
 
-def best_so_far(problem: Problem, tried: list[Solution], x0: Vector | None) -> Vector | None:
+def start_of(solver: Solver, problem: Problem, tried: list[Solution], x0: Vector | None) -> Vector | None:
     """Where the next method starts: x0, or for friction problems the answer with the least residual."""
-    if not isinstance(problem, ConeProblem):
+    if solver == named("potential_reduction", solver.tol):
+        return None
+    if not (tried and isinstance(problem, ConeProblem | LimitSurfaceProblem)):
         return x0
     bounded = [answer for answer in tried if answer.status is not Status.UNBOUNDED and answer.residual < math.inf]
     return min(bounded, key=lambda answer: answer.residual).x if bounded else x0

@@ -1,0 +1,220 @@
+"""The potential-reduction interior point method of Wang, Monteiro and Pang [1] for distributed contacts.
+
+With a multiplier κ of the ellipsoid the conditions (1) of problems/limit_surface.py are equations in positive variables
+(contact by contact, in its scaled x = (c_n, s) and y = (a_n, τ) = W x + q):
+
+    u = (c_n α, κ γ) = 0,   α - a_n = 0,   γ - (μ² c_n² - |s|²) = 0,   μ c_n τ + κ s = 0,   c_n, α, κ, γ >= 0     (1)
+
+The last one is the maximum-work condition times c_n, so that it holds for an open contact too, whatever κ is there; of
+a contact with a given slip it is s = μ c_n m, without κ and γ. With H = (u, v) of (1), the potential
+
+    ψ = ζ log(|u|² + |v|²) - Σ log u_i,     ζ > the number of pairs,
+
+falls along the step d of  H + H' d = σ mean(u) (1, 0),  0 <= σ < 1, and the variables stay positive. ψ -> -∞ leads to
+H = 0; the method may end elsewhere where H' becomes singular. Only for the Ellipsoid; matrices are dense.
+
+[1] Wang, Monteiro, Pang, An interior point potential reduction method for constrained equations, Mathematical
+    Programming 74 (1996) 159-195.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.errors import InputError
+from stickslip.problems.friction_sets import Ellipsoid
+from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
+from stickslip.problems.matrix import Dense, Indices, Vector, as_dense
+from stickslip.solvers.solution import Solution, Status, conclude, start_from
+
+BOUNDARY = 0.95  # share of the way to where a variable would become zero
+ARMIJO = 1e-4  # share of the slope of ψ that a step must gain
+SHORTEST = 1e-10
+
+
+@dataclass(frozen=True, kw_only=True)
+class PotentialReduction:
+    """Wang, Monteiro and Pang's method for a LimitSurfaceProblem; an iteration is one linear solve."""
+
+    tol: float = 1e-8
+    max_iter: int = 200
+    centring: float = 0.1  # σ
+
+    def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
+        """Start inside: at x0 with normal forces raised and friction shortened where it must be, or at s = 0."""
+        if not (isinstance(problem, LimitSurfaceProblem) and isinstance(problem.surface, Ellipsoid)):
+            raise InputError(
+                f"PotentialReduction: the problem is {problem!r}, expected a LimitSurfaceProblem with an Ellipsoid"
+            )
+        if not 0 <= self.centring < 1:
+            raise InputError(f"PotentialReduction: centring is {self.centring!r}, expected a number from 0 to below 1")
+        started = time.perf_counter()
+        equations = Equations.of(problem)
+        z = equations.start(problem.scaled.coordinates(start_from(problem, x0)))
+        ended, steps = Status.MAX_ITER, 0
+        while not judge_limit_surface(problem, equations.forces(z), self.tol)[2] and steps < self.max_iter:
+            found = reduce_potential(equations, z, self.centring)
+            if found is None:
+                ended = Status.STALLED
+                break
+            z, steps = found, steps + 1
+        return conclude(problem, self, equations.forces(z), ended, steps, started)
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """H of (1). z = (c_n, s, α, κ, γ): the kept components of x, then α of all contacts, κ and γ of those that rub.
+
+    A contact rubs if it rolls and μ > 0; the s of the others follow c_n.
+    """
+
+    problem: LimitSurfaceProblem
+    W: Dense  # E A E, its columns of s that follow c_n added to those of c_n
+    normal: Indices  # (nc,)   rows of c_n in x
+    rubs: Indices  # (k,)    contacts
+    s: Indices  # (m,)    rows of s in x, of the components that carry friction
+    owner: Indices  # (m,)   which of the k contacts has it
+    follow: Dense  # (4 nc, nc)   x = follow c_n + s
+
+    @classmethod
+    def of(cls, problem: LimitSurfaceProblem) -> Equations:
+        form = problem.scaled
+        nc, sliding = problem.contacts, problem.sliding
+        rubs = np.flatnonzero(~sliding & (problem.mu > 0))
+        kept = form.alive[rubs]
+        s = (4 * rubs[:, None] + 1 + np.arange(3))[kept]
+        owner = np.nonzero(kept)[0]
+        normal = 4 * np.arange(nc)
+        follow = np.zeros((4 * nc, nc))
+        follow[normal, np.arange(nc)] = 1.0
+        for i in np.flatnonzero(sliding):
+            follow[4 * i + 1 : 4 * i + 4, i] = -problem.mu[i] * form.way[i]
+        W = form.E[:, None] * as_dense(problem.A) * form.E
+        return cls(problem, W, normal, rubs, s, owner, follow)
+
+    @property
+    def pairs(self) -> int:
+        return self.normal.size + self.rubs.size
+
+    def split(self, z: Vector) -> tuple[Vector, Vector, Vector, Vector, Vector]:
+        """c_n, s, α, κ, γ"""
+        nc, m, k = self.normal.size, self.s.size, self.rubs.size
+        c_n, s, alpha, kappa, gamma = np.split(z, np.cumsum([nc, m, nc, k]))
+        return c_n, s, alpha, kappa, gamma
+
+    @property
+    def positive(self) -> Indices:
+        """Where in z the variables are that must stay positive: all but s."""
+        nc, m = self.normal.size, self.s.size
+        return np.concatenate([np.arange(nc), np.arange(nc + m, 2 * nc + m + 2 * self.rubs.size)])
+
+    def coordinates(self, z: Vector) -> Vector:
+        """x = (c_n, s), contact by contact."""
+        c_n, s, *_ = self.split(z)
+        x: Vector = self.follow @ c_n
+        x[self.s] = s
+        return x
+
+    def forces(self, z: Vector) -> Vector:
+        return self.problem.scaled.forces(self.coordinates(z))
+
+    def start(self, x: Vector) -> Vector:
+        """A point with all pairs positive, near x."""
+        q, W = self.problem.scaled.q, self.W
+        stiff = np.diag(W)[self.normal]
+        size = np.abs(q).max(initial=0.0)
+        size = size if size > 0 else 1.0
+        typical = np.where(stiff > 0, size / np.where(stiff > 0, stiff, 1.0), 1.0)
+        c_n = np.maximum(x[self.normal], typical)
+        bound = 0.9 * self.problem.mu[self.rubs] * c_n[self.rubs]
+        s = x[self.s]
+        length = np.sqrt(np.bincount(self.owner, s**2, self.rubs.size))
+        s = s * np.minimum(1.0, bound / np.maximum(length, 1e-300))[self.owner]
+        held = np.bincount(self.owner, s**2, self.rubs.size)
+        gamma = (self.problem.mu[self.rubs] * c_n[self.rubs]) ** 2 - held
+        return np.concatenate([c_n, s, np.full(c_n.size, size), np.full(gamma.size, size), gamma])
+
+    def value(self, z: Vector) -> Vector:
+        """H, the pairs first."""
+        c_n, s, alpha, kappa, gamma = self.split(z)
+        mu = self.problem.mu[self.rubs]
+        pressed = mu * c_n[self.rubs]
+        y = self.W @ self.coordinates(z) + self.problem.scaled.q
+        held = np.bincount(self.owner, s**2, self.rubs.size)
+        return np.concatenate(
+            [
+                c_n * alpha,
+                kappa * gamma,
+                alpha - y[self.normal],
+                gamma - (pressed**2 - held),
+                pressed[self.owner] * y[self.s] + kappa[self.owner] * s,
+            ]
+        )
+
+    def jacobian(self, z: Vector) -> Dense:
+        c_n, s, alpha, kappa, gamma = self.split(z)
+        nc, m, k = self.normal.size, self.s.size, self.rubs.size
+        mu = self.problem.mu[self.rubs]
+        pressed = mu * c_n[self.rubs]
+        y = self.W @ self.coordinates(z) + self.problem.scaled.q
+        by_x = np.hstack([self.W @ self.follow, self.W[:, self.s]])  # ∂y / ∂(c_n, s)
+        at_s, at_alpha, at_kappa, at_gamma = nc, nc + m, 2 * nc + m, 2 * nc + m + k
+        contact, rub, part = np.arange(nc), np.arange(k), np.arange(m)
+        H = np.zeros((z.size, z.size))
+        row = 0
+        H[row + contact, contact], H[row + contact, at_alpha + contact] = alpha, c_n
+        row += nc
+        H[row + rub, at_kappa + rub], H[row + rub, at_gamma + rub] = gamma, kappa
+        row += k
+        H[row : row + nc, : nc + m] = -by_x[self.normal]
+        H[row + contact, at_alpha + contact] += 1.0
+        row += nc
+        H[row + rub, at_gamma + rub] = 1.0
+        H[row + rub, self.rubs] = -2 * mu * pressed
+        H[row + self.owner, at_s + part] = 2 * s
+        row += k
+        H[row : row + m, : nc + m] = pressed[self.owner, None] * by_x[self.s]
+        H[row + part, self.rubs[self.owner]] += mu[self.owner] * y[self.s]
+        H[row + part, at_s + part] += kappa[self.owner]
+        H[row + part, at_kappa + self.owner] = s
+        return H
+
+
+def reduce_potential(equations: Equations, z: Vector, centring: float) -> Vector | None:
+    """One step of the method, or None where there is none."""
+    value, jacobian, pairs = equations.value(z), equations.jacobian(z), equations.pairs
+    target = np.zeros_like(value)
+    target[:pairs] = centring * value[:pairs].mean()
+    try:
+        step = np.linalg.solve(jacobian, target - value)
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(step).all():
+        return None
+    zeta = 2.0 * pairs
+    # the slope of ψ along d, with H' d = target - H
+    moved = target - value
+    slope = 2 * zeta * float(value @ moved) / float(value @ value) - float((moved[:pairs] / value[:pairs]).sum())
+    if not slope < 0:
+        return None
+    inside = equations.positive
+    shrinking = step[inside] < 0
+    reach = float((-z[inside] / step[inside])[shrinking].min(initial=np.inf))
+    length, before = min(1.0, BOUNDARY * reach), potential(value, pairs, zeta)
+    while length >= SHORTEST:
+        trial = z + length * step
+        if potential(equations.value(trial), pairs, zeta) <= before + ARMIJO * length * slope:
+            return trial
+        length *= 0.5
+    return None
+
+
+def potential(value: Vector, pairs: int, zeta: float) -> float:
+    """ψ; inf where a pair is not positive."""
+    u = value[:pairs]
+    if not ((u > 0).all() and np.isfinite(value).all()):
+        return np.inf
+    return float(zeta * np.log(value @ value) - np.log(u).sum())
