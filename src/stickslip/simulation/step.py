@@ -92,9 +92,8 @@ def step(
         problem = with_first_loads(engine, problem, count, formulation, solver, tol)
     impulses, answer = solve_contacts(formulation, problem, solver, tol)
     v = problem.velocity_after(impulses)
-    remember(
-        engine.memory, engine.work.contacts, engine.work.rows, count, forces(problem, impulses.p), problem.previous
-    )
+    p, before = forces(problem, impulses.p), forces(problem, problem.previous)
+    remember(engine.memory, engine.work.contacts, engine.work.rows, count, p, before)
     advance(engine.work.bodies, state, engine.h, spread(engine.free, v, engine.work.bodies.v))
     u = problem.H.T @ v + problem.w
     seconds = time.perf_counter() - started
