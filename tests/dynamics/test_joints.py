@@ -56,7 +56,7 @@ def model_of(bodies, joints, planar=False, gravity=0.0):
         np.array([0.0, 0.0, -gravity]), planar, kind, mass, inverse_mass, inertia, inverse_inertia,
         *(np.zeros((count, 3)) for _ in range(3)),
         none.astype(np.int64), none.astype(np.int64), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3, 3)), none,
-        none.astype(np.int64), *(np.zeros((0, 0)) for _ in range(7)), none.astype(np.int64), *column.values(),
+        none.astype(np.int64), *(np.zeros((0, 0)) for _ in range(8)), none.astype(np.int64), *column.values(),
     )  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def test_no_contact_at_all():
     start = particle([0.0, 1.0, 0.0])
     nothing = replace(
         start, H=np.zeros((3, 0)), mu=np.zeros(0), mu_kinetic=None, w=None, gap=None, restitution=None, stiffness=None,
-        damping=None, stiffness_tangent=None, damping_tangent=None, previous=None,
+        damping=None, stiffness_tangent=None, damping_tangent=None, previous=None, patch=None, grain=None,
     )  # fmt: skip
     impulses = impulses_of(StewartTrinkle(), nothing)
     assert impulses.p.size == 0

@@ -13,7 +13,7 @@ from stickslip.problems.contact_states import State
 from stickslip.scene.shapes import Point
 from stickslip.simulation.names import FORMULATIONS
 
-EVERY = [make() for make in FORMULATIONS.values()]
+EVERY = [make() for make in FORMULATIONS.values() if make is not ss.LimitSurface]  # that is for bodies in space
 NAME = lambda formulation: type(formulation).__name__  # noqa: E731
 ANGLE, MU, SPEED = math.radians(60.0), 0.3, 3.0
 START = np.array([0.5 * math.cos(ANGLE), 0.5 * math.sin(ANGLE), ANGLE])
