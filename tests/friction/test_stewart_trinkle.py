@@ -132,6 +132,7 @@ def test_no_contact_at_all():
     nothing = replace(
         start, H=np.zeros((3, 0)), mu=np.zeros(0), mu_kinetic=None, w=None, gap=None, restitution=None, stiffness=None,
         damping=None, stiffness_tangent=None, damping_tangent=None, previous=None, patch=None, grain=None,
+        point=None,
     )  # fmt: skip
     impulses = impulses_of(StewartTrinkle(), nothing)
     assert impulses.p.size == 0
