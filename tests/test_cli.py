@@ -143,6 +143,11 @@ def small_demo(monkeypatch):
     monkeypatch.setattr(demo, "examples", lambda seed: (*everything(seed)[:5], demo.pile(2, seed)))
 
 
+def test_a_process_beside_the_demo_compiles_what_it_names():
+    with demo.compiling_beside():
+        demo.compile_last()
+
+
 def test_demo_of_problems_prints_a_table_and_draws(run, small_demo, tmp_path):
     result = run("demo", "--problems", "--figure", "pile.png")
     assert result.exit_code == SOLVED, result.output

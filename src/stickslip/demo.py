@@ -6,8 +6,13 @@ With --problems it is a set of complementarity problems: textbook cases, random 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import numpy as np
 
 from stickslip.friction.anitescu_potra import AnitescuPotra
 from stickslip.friction.box import Box
@@ -29,10 +34,13 @@ from stickslip.problems.mechanical import (
     polyhedral_lcp,
     sphere_pile,
 )
+from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import Case, murty_exponential, textbook
 from stickslip.simulation.compare import Comparison, compare
+from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.enumeration import all_solutions
+from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.solution import Problem, Solution, Status
 from stickslip.solvers.solve import Auto, solve
 
@@ -90,7 +98,31 @@ def slide(announce: Callable[[str], None]) -> Comparison:
         "box": Box(),
         "compliant_cone": CompliantCone(),
     }
-    return compare(cube(), DURATION, formulations, [STEP], solver=SOLVER, reference_solver=SOLVER, announce=announce)
+    with compiling_beside():
+        return compare(
+            cube(), DURATION, formulations, [STEP], solver=SOLVER, reference_solver=SOLVER, announce=announce
+        )
+
+
+@contextmanager
+def compiling_beside() -> Iterator[None]:
+    """Compile in another process, into the cache that both share, what the cube needs last: half of its first run."""
+    beside = subprocess.Popen(
+        [sys.executable, "-c", "from stickslip.demo import compile_last; compile_last()"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        beside.terminate()
+        beside.wait()
+
+
+def compile_last() -> None:
+    """Solve a small problem by the interior point method, and one by Lemke's."""
+    ConeInteriorPoint().solve(box_stack(1))
+    Lemke().solve(MixedLCP(np.eye(2), np.array([-1.0, 1.0]), np.zeros(2), np.ones(2)))
 
 
 def draw_slide(comparison: Comparison, path: str | os.PathLike[str]) -> None:
