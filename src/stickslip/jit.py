@@ -85,14 +85,14 @@ def cache_folder(source: Path) -> Path:
 
 
 @cache
-def made_of(source: Path) -> set[Path]:
+def made_of(source: Path) -> frozenset[Path]:
     """A file, and the files of this package that it imports, directly or not."""
     found, new = {source}, [source]
     while new:
         fresh = imported_by(new.pop()) - found
         found |= fresh
         new += fresh
-    return found
+    return frozenset(found)
 
 
 @cache

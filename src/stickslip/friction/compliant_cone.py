@@ -18,42 +18,23 @@ slides fast therefore flies; friction/compliant_cylinder.py does not have this. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from stickslip.friction.active import ActiveRows, active_contacts, active_rows
-from stickslip.friction.cones import cone_impulses, cone_start, pose_cones
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import SLIP_SPEED
-from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
+from stickslip.friction.cones import RoundCones, pose_cones
+from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.matrix import Vector
 
 
 @dataclass(frozen=True)
-class CompliantCone:
+class CompliantCone(RoundCones):
     """Springs and dampers over cones, with the associated law."""
 
     stabilisation: Relaxation = RELAXATION
-    impact: Impact = NEWTON
-    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
-
-    solver: ClassVar[str] = "auto"
 
     def __post_init__(self) -> None:
         check_relaxation("CompliantCone", self.stabilisation)
-        check_impact("CompliantCone", self.impact)
-        check_speed("CompliantCone", "slip_speed", self.slip_speed)
+        super().__post_init__()
 
     def pose(self, problem: ContactProblem) -> ConeProblem:
         rows = self.rows(problem)
         return pose_cones(rows, "associated", rows.compliance_tangent)
-
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        return cone_impulses(problem, active_contacts(problem, self.stabilisation, self.impact), x)
-
-    def start(self, problem: ContactProblem) -> Vector:
-        return cone_start(self.rows(problem))
-
-    def rows(self, problem: ContactProblem) -> ActiveRows:
-        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)

@@ -14,42 +14,23 @@ the default.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from stickslip.friction.active import ActiveRows, active_contacts, active_rows
-from stickslip.friction.cones import cone_impulses, cone_start, pose_cones
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import SLIP_SPEED
-from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
+from stickslip.friction.cones import RoundCones, pose_cones
+from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.matrix import Vector
 
 
 @dataclass(frozen=True)
-class CompliantCylinder:
+class CompliantCylinder(RoundCones):
     """Springs and dampers over cylinders whose radius follows the normal impulse."""
 
     stabilisation: Relaxation = RELAXATION
-    impact: Impact = NEWTON
-    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
-
-    solver: ClassVar[str] = "auto"
 
     def __post_init__(self) -> None:
         check_relaxation("CompliantCylinder", self.stabilisation)
-        check_impact("CompliantCylinder", self.impact)
-        check_speed("CompliantCylinder", "slip_speed", self.slip_speed)
+        super().__post_init__()
 
     def pose(self, problem: ContactProblem) -> ConeProblem:
         rows = self.rows(problem)
         return pose_cones(rows, "coulomb", rows.compliance_tangent)
-
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        return cone_impulses(problem, active_contacts(problem, self.stabilisation, self.impact), x)
-
-    def start(self, problem: ContactProblem) -> Vector:
-        return cone_start(self.rows(problem))
-
-    def rows(self, problem: ContactProblem) -> ActiveRows:
-        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)

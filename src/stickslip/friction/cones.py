@@ -15,17 +15,47 @@ of the bound. Limits (one bound) are exact under both laws.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from stickslip.friction.active import ActiveRows, spread
+from stickslip.friction.active import ActiveRows, active_contacts, active_rows, spread
 from stickslip.friction.assembly import matrix_like
 from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.directions import SLIP_SPEED
 from stickslip.friction.elimination import with_diagonal
+from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
+from stickslip.friction.stabilisation import Stabilisation, check_stabilisation
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Indices, Matrix, Vector
 
 EXCESS = 1e-3  # share of a joint row's bound by which the associated law may exceed it
+
+
+@dataclass(frozen=True)
+class RoundCones:
+    """Friction with round cones; the formulations made of it pose their law."""
+
+    stabilisation: Stabilisation = None
+    impact: Impact = NEWTON
+    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
+
+    solver: ClassVar[str] = "auto"
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        check_stabilisation(owner, self.stabilisation)
+        check_impact(owner, self.impact)
+        check_speed(owner, "slip_speed", self.slip_speed)
+
+    def rows(self, problem: ContactProblem) -> ActiveRows:
+        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)
+
+    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
+        return cone_impulses(problem, active_contacts(problem, self.stabilisation, self.impact), x)
+
+    def start(self, problem: ContactProblem) -> Vector:
+        return cone_start(self.rows(problem))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,16 +19,51 @@ The matrix is copositive, and Lemke's method finds a solution [2]. It is singula
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from stickslip.errors import InputError
-from stickslip.friction.active import ActiveRows, spread
+from stickslip.friction.active import ActiveRows, active_contacts, active_rows, spread
 from stickslip.friction.assembly import matrix_like, pose_lcp, pose_mixed
 from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import polyhedral_directions
+from stickslip.friction.directions import SLIP_SPEED, polyhedral_directions
+from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
+from stickslip.friction.stabilisation import Stabilisation, check_stabilisation
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Indices, Vector
 from stickslip.problems.mixed import MixedLCP
+
+
+@dataclass(frozen=True)
+class Polyhedral:
+    """Friction with a polyhedral cone; the formulations made of it choose how gaps are met."""
+
+    directions: int = 8  # of friction, in the tangent plane; 2 in the plane, whatever is said here
+    stabilisation: Stabilisation = None
+    impact: Impact = NEWTON
+    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
+
+    solver: ClassVar[str] = "auto"
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        check_directions(owner, self.directions, 3)
+        check_stabilisation(owner, self.stabilisation)
+        check_impact(owner, self.impact)
+        check_speed(owner, "slip_speed", self.slip_speed)
+
+    def pose(self, problem: ContactProblem) -> LCP | MixedLCP:
+        rows = active_rows(problem, self.stabilisation, self.impact, self.slip_speed)
+        return pose_polyhedral(rows, self.directions)
+
+    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
+        contacts = active_contacts(problem, self.stabilisation, self.impact)
+        return polyhedral_impulses(problem, contacts, self.directions, x)
+
+    def start(self, problem: ContactProblem) -> None:
+        """None: of the methods of `auto` Lemke's then comes first, and it takes no starting point."""
 
 
 def pose_polyhedral(rows: ActiveRows, directions: int) -> LCP | MixedLCP:

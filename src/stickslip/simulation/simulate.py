@@ -23,8 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from stickslip.errors import InputError, StepFailed
-from stickslip.friction.compliant_cone import CompliantCone
-from stickslip.friction.compliant_cylinder import CompliantCylinder
+from stickslip.friction.cones import RoundCones
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.impact import Newton
@@ -52,7 +51,7 @@ SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel i
 FACTORISATIONS, RESTARTS = 150, 12  # of the interior point method, see ConeInteriorPoint
 MOST_STEPS = 1024  # in one call of the compiled loop
 CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
-ROUND = (Coulomb, CompliantCone, CompliantCylinder, LimitSurface)  # whose problems have the tolerance of ConeProblem
+ROUND = (RoundCones, LimitSurface)  # whose problems have the tolerance of ConeProblem
 PATIENT = 2.0  # seconds before a progress bar shows
 
 
