@@ -34,7 +34,7 @@ from peers import duration, table
 
 import stickslip as ss
 from stickslip.scene.compile import compile_scene
-from stickslip.simulation.simulate import Run, simulate
+from stickslip.engine.simulate import Run, simulate
 
 TOL = 1e-6
 SETTLING = 3.0  # seconds, after which the pile is at rest

@@ -26,14 +26,14 @@ from engine import NAMES, kinds_of, scene_of, scenes
 from engine_scenes import Setting
 from peers import duration, table
 
-import stickslip.simulation.simulate as simulation
+import stickslip.engine.simulate as simulation
 from stickslip.dynamics.contact_rows import fill_rows
 from stickslip.dynamics.motion import advance, free_motion
 from stickslip.jit import kernel
 from stickslip.scene.compile import compile_scene
-from stickslip.simulation.march import look, march, note, note_contacts, pose, remember, room_to_record, solve, states
-from stickslip.simulation.step import Engine
-from stickslip.simulation.sweeps import judged, room_for_answer, room_for_law
+from stickslip.engine.march import look, march, note, note_contacts, pose, remember, room_to_record, solve, states
+from stickslip.engine.step import Engine
+from stickslip.engine.sweeps import judged, room_for_answer, room_for_law
 
 STEPS = {"slide": 300, "stick": 1000, "slip": 1000, "stack": 1000, "slab": 1000, "pile": 150}
 ROUNDS, SPENT = 7, 0.05  # of each stage, and the seconds that one should take

@@ -19,10 +19,10 @@ MAY_IMPORT = {
     "dynamics": {"scene", "collision", "problems", "dynamics"},
     "friction": {"problems", "friction"},
     "solvers": {"problems", "solvers"},
-    "simulation": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "simulation", "view"},
-    "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "simulation", "analysis"},
-    "view": {"problems", "scene", "simulation", "analysis", "view"},
-    "papers": {"scene", "dynamics", "problems", "friction", "solvers", "simulation", "analysis", "view", "papers"},
+    "engine": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "engine", "view"},
+    "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis"},
+    "view": {"problems", "scene", "engine", "analysis", "view"},
+    "papers": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "view", "papers"},
 }
 OPEN_TO_ALL = {"errors", "jit"}
 LIGHT = {"click", "stickslip", "stickslip.errors"} | sys.stdlib_module_names  # for the modules that every start loads

@@ -47,7 +47,7 @@ def test_a_change_reaches_the_files_that_import_it_and_no_others(package: Path, 
 
 def test_what_a_file_is_made_of_covers_every_kernel_it_sees():
     """The static search finds each stickslip module that a kernel's globals reach."""
-    import stickslip.simulation.march  # noqa: F401
+    import stickslip.engine.march  # noqa: F401
 
     for module in [module for name, module in sys.modules.items() if name.startswith("stickslip.")]:
         path, kernels = Path(str(module.__file__)), [f for f in vars(module).values() if hasattr(f, "py_func")]

@@ -94,16 +94,16 @@ if TYPE_CHECKING:
     from stickslip.scene.files import save_scene as save_scene
     from stickslip.scene.materials import Material as Material
     from stickslip.scene.scene import Scene as Scene
-    from stickslip.simulation.integrate import PenaltyRun as PenaltyRun
-    from stickslip.simulation.integrate import integrate_system as integrate_system
-    from stickslip.simulation.jam import Jam as Jam
-    from stickslip.simulation.jam import through_jam as through_jam
-    from stickslip.simulation.simulate import simulate as simulate
-    from stickslip.simulation.stiff_limit import stiff_limit as stiff_limit
-    from stickslip.simulation.systems import SystemTrajectory as SystemTrajectory
-    from stickslip.simulation.systems import simulate_system as simulate_system
-    from stickslip.simulation.trajectory import Trajectory as Trajectory
-    from stickslip.simulation.watch import JamEvent as JamEvent
+    from stickslip.engine.integrate import PenaltyRun as PenaltyRun
+    from stickslip.engine.integrate import integrate_system as integrate_system
+    from stickslip.engine.jam import Jam as Jam
+    from stickslip.engine.jam import through_jam as through_jam
+    from stickslip.engine.simulate import simulate as simulate
+    from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
+    from stickslip.engine.systems import SystemTrajectory as SystemTrajectory
+    from stickslip.engine.systems import simulate_system as simulate_system
+    from stickslip.engine.trajectory import Trajectory as Trajectory
+    from stickslip.engine.watch import JamEvent as JamEvent
     from stickslip.solvers.admm import ADMM as ADMM
     from stickslip.solvers.apgd import APGD as APGD
     from stickslip.solvers.cone_interior_point import ConeInteriorPoint as ConeInteriorPoint
@@ -222,16 +222,16 @@ _HOME = {
     "save_scene": "scene.files",
     "Material": "scene.materials",
     "Scene": "scene.scene",
-    "PenaltyRun": "simulation.integrate",
-    "integrate_system": "simulation.integrate",
-    "Jam": "simulation.jam",
-    "through_jam": "simulation.jam",
-    "simulate": "simulation.simulate",
-    "stiff_limit": "simulation.stiff_limit",
-    "SystemTrajectory": "simulation.systems",
-    "simulate_system": "simulation.systems",
-    "Trajectory": "simulation.trajectory",
-    "JamEvent": "simulation.watch",
+    "PenaltyRun": "engine.integrate",
+    "integrate_system": "engine.integrate",
+    "Jam": "engine.jam",
+    "through_jam": "engine.jam",
+    "simulate": "engine.simulate",
+    "stiff_limit": "engine.stiff_limit",
+    "SystemTrajectory": "engine.systems",
+    "simulate_system": "engine.systems",
+    "Trajectory": "engine.trajectory",
+    "JamEvent": "engine.watch",
     "ADMM": "solvers.admm",
     "APGD": "solvers.apgd",
     "ConeInteriorPoint": "solvers.cone_interior_point",

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from stickslip.demo import Solved
     from stickslip.papers.report import Check, Report
     from stickslip.scene.files import RunSettings
-    from stickslip.simulation.compare import Comparison
-    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.engine.compare import Comparison
+    from stickslip.engine.trajectory import Trajectory
     from stickslip.solvers.solution import Solution
 
 NOT_SOLVED, BAD_INPUT = 1, 2  # exit codes
@@ -113,8 +113,8 @@ def run(
     Exit code 0: every step solved. 1: a step was not. 2: bad input.
     """
     from stickslip.scene.files import load_run
-    from stickslip.simulation.names import formulation, read_formulation, solver_named
-    from stickslip.simulation.simulate import simulate
+    from stickslip.engine.names import formulation, read_formulation, solver_named
+    from stickslip.engine.simulate import simulate
     from stickslip.view.figures import check_path
 
     if picture is not None:
@@ -175,8 +175,8 @@ def compare(
     Exit code 0: every step solved. 1: some were not. 2: bad input.
     """
     from stickslip.scene.files import load_run
-    from stickslip.simulation.compare import compare as compare_runs
-    from stickslip.simulation.names import read_formulation
+    from stickslip.engine.compare import compare as compare_runs
+    from stickslip.engine.names import read_formulation
     from stickslip.view.figures import check_path
 
     if figure is not None:

@@ -37,7 +37,7 @@ from stickslip.problems.mechanical import (
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import Case, murty_exponential, textbook
-from stickslip.simulation.compare import Comparison, compare
+from stickslip.engine.compare import Comparison, compare
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.enumeration import all_solutions
 from stickslip.solvers.lemke import Lemke

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stickslip.simulation.systems import SystemTrajectory
-    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.engine.systems import SystemTrajectory
+    from stickslip.engine.trajectory import Trajectory
     from stickslip.solvers.solution import Solution
 
 

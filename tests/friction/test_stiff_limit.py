@@ -8,7 +8,7 @@ from stickslip.errors import InputError
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
-from stickslip.simulation.stiff_limit import stiff_limit
+from stickslip.engine.stiff_limit import stiff_limit
 
 H = 0.01
 STIFFNESS = 1e6 * np.arange(1.0, 5.0)

@@ -5,7 +5,7 @@ A motion of rigid bodies, v⁺ after a step or rest, asks of the impulses x = (p
     J x = M v⁺ - f,      J = (H, G),      x ∈ F,                                                                   (1)
 
 F the face of the friction cones and bounds that the motion leaves open: the whole cone |p_t| <= μ p_n of a contact that
-sticks, the ray p_t = -μ p_n u_t / |u_t| of one that slides, zero where one opens (simulation/stiff_limit.py). So the
+sticks, the ray p_t = -μ p_n u_t / |u_t| of one that slides, zero where one opens (engine/stiff_limit.py). So the
 admissible x are a convex set, x₀ + N c with N the null space of J in the span of F, and a component varies over the
 interval between the optima of two convex programs,
 
@@ -40,8 +40,8 @@ from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, shortened, vector
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.scene import Scene
-from stickslip.simulation.step import Engine, pose
-from stickslip.simulation.stiff_limit import ENOUGH, RANK, TOL, Face, check_weights, nearest
+from stickslip.engine.step import Engine, pose
+from stickslip.engine.stiff_limit import ENOUGH, RANK, TOL, Face, check_weights, nearest
 from stickslip.solvers.existence import FEW_DIGITS, negative_share
 from stickslip.solvers.solve import solve
 

@@ -16,7 +16,7 @@ from stickslip.errors import InputError
 from stickslip.problems.matrix import as_dense
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.scene import Scene
-from stickslip.simulation.step import Engine, pose
+from stickslip.engine.step import Engine, pose
 
 INSTANT = 1e-6  # the step whose problem is asked for its matrices, which do not depend on it   [s]
 

@@ -5,7 +5,7 @@
 ε_n = 1/(h² k + h b) and d = ε_n h k ψ of a spring and a damper met implicitly, ε_t = 1/(h² k_t + h b_t): friction is a
 damper of coefficient γ = h k_t + b_t, for its spring starts anew in each step [1]. A contact without values of its own
 is rigid, D = 0. With s D instead of D and s -> 0 the impulses tend to those of the rigid problem that minimise pᵀ D p:
-simulation/stiff_limit.py.
+engine/stiff_limit.py.
 
 The law is the associated one of problems/cone.py: where a contact slides it also lifts, u_n = μ |u_t|. A body that
 slides fast therefore flies; friction/compliant_cylinder.py does not have this. A contact that sticks creeps with

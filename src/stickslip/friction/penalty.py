@@ -7,7 +7,7 @@ The forces are functions of the state, so they exist and are unique whatever the
 compressed until it stops sliding, and pushed apart again, as an impact without collision [1, 2]. Rigid contact is the
 limit of stiff springs. Below the slip speed u_s friction grows with the velocity: a contact that sticks creeps.
 
-Such a law makes no mathematical problem of a step; simulation/integrate.py integrates it with an adaptive step.
+Such a law makes no mathematical problem of a step; engine/integrate.py integrates it with an adaptive step.
 
 [1] Peiret, Kövecses, Font-Llagunes, Analysis of friction coupling and the Painlevé paradox in multibody systems,
     Multibody System Dynamics 45 (2019) 361-378, section 5.

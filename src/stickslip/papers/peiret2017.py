@@ -30,9 +30,9 @@ from stickslip.problems.matrix import as_dense
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.materials import Material
 from stickslip.scene.scene import Scene
-from stickslip.simulation.compare import Comparison, compare, turn
-from stickslip.simulation.simulate import simulate
-from stickslip.simulation.step import Engine, pose
+from stickslip.engine.compare import Comparison, compare, turn
+from stickslip.engine.simulate import simulate
+from stickslip.engine.step import Engine, pose
 from stickslip.view.comparisons import REFERENCE_LINE, draw_paths, explain, in_words, looks, page, share_limits
 from stickslip.view.figures import INK, check_path, write
 from stickslip.view.trajectories import dress

@@ -24,9 +24,9 @@ from stickslip.friction.penalty import Penalty
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.problems.matrix import Vector
-from stickslip.simulation.integrate import integrate_system
-from stickslip.simulation.jam import Jam, through_jam
-from stickslip.simulation.systems import simulate_system
+from stickslip.engine.integrate import integrate_system
+from stickslip.engine.jam import Jam, through_jam
+from stickslip.engine.systems import simulate_system
 from stickslip.view.comparisons import page
 from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
 from stickslip.view.jam_maps import draw_contours

@@ -20,9 +20,9 @@ from stickslip.friction.formulation import Formulation
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.scene.scene import Scene
-from stickslip.simulation.simulate import simulate
-from stickslip.simulation.stiff_limit import StiffLimit, stiff_limit
-from stickslip.simulation.trajectory import Trajectory
+from stickslip.engine.simulate import simulate
+from stickslip.engine.stiff_limit import StiffLimit, stiff_limit
+from stickslip.engine.trajectory import Trajectory
 from stickslip.view.comparisons import page
 from stickslip.view.figures import DASHED, INK, check_path, write
 from stickslip.view.trajectories import PALETTE, dress

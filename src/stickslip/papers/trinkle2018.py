@@ -17,8 +17,8 @@ from stickslip.friction.stewart_trinkle import StewartTrinkle
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.scene.scene import Scene
-from stickslip.simulation.simulate import simulate
-from stickslip.simulation.trajectory import Trajectory
+from stickslip.engine.simulate import simulate
+from stickslip.engine.trajectory import Trajectory
 from stickslip.view.comparisons import REFERENCE_LINE, page
 from stickslip.view.figures import INK, check_path, write
 from stickslip.view.trajectories import PALETTE, dress

@@ -26,8 +26,8 @@ from stickslip.scene.compile import compile_scene
 from stickslip.scene.descriptions import Body
 from stickslip.scene.model import Floats, Kind
 from stickslip.scene.scene import Scene
-from stickslip.simulation.simulate import count_steps, simulate
-from stickslip.simulation.trajectory import Trajectory
+from stickslip.engine.simulate import count_steps, simulate
+from stickslip.engine.trajectory import Trajectory
 from stickslip.solvers.solution import Solver
 
 FINER = 10  # the reference has this many steps for one of the finest run

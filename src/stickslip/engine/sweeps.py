@@ -21,7 +21,7 @@ from stickslip.dynamics.contact_rows import move, push, relative
 from stickslip.jit import inlined, kernel
 from stickslip.problems.residual import by_velocities, cone_lengths, over
 from stickslip.scene.model import Floats
-from stickslip.simulation.correction import correct
+from stickslip.engine.correction import correct
 from stickslip.solvers.nsgs import impulse, invert_blocks, planar_impulse, within
 
 SLOW = 2  # sweeps after which all contacts are corrected at once

@@ -11,8 +11,8 @@ from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.stabilisation import Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
 from stickslip.scene.scene import Scene
-from stickslip.simulation.compare import compare, reference_law, turn
-from stickslip.simulation.simulate import simulate
+from stickslip.engine.compare import compare, reference_law, turn
+from stickslip.engine.simulate import simulate
 from stickslip.solvers.nsgs import NSGS
 from stickslip.view.comparisons import draw_comparison, seen
 

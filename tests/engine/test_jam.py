@@ -6,9 +6,9 @@ import pytest
 import stickslip as ss
 from stickslip.dynamics.generalized import evaluate
 from stickslip.dynamics.mechanisms import arm_on_the_plane, rod_on_its_foot
-from stickslip.simulation.integrate import integrate_system
-from stickslip.simulation.jam import through_jam
-from stickslip.simulation.systems import simulate_system
+from stickslip.engine.integrate import integrate_system
+from stickslip.engine.jam import through_jam
+from stickslip.engine.systems import simulate_system
 
 ROD = ss.rod(friction=2.0), rod_on_its_foot(np.pi / 4), np.array([-1.0, 0.0, 0.0, 0.0, 0.0])
 ARM_POSE = arm_on_the_plane(0.34, np.radians(101.75))

@@ -5,7 +5,7 @@
     run.contacts(step=10), run.failures                        what touched, and where a solve failed
 
 Step i leads from time[i] to time[i + 1]. A trajectory is in memory, or in an HDF5 file of which only what is asked for
-is read; simulation/recorder.py says what the file holds.
+is read; engine/recorder.py says what the file holds.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from stickslip.errors import InputError
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.problems.matrix import shortened
 from stickslip.scene.model import Floats, Integers, Kind, State
-from stickslip.simulation.recorder import Header, Record, open_record, save_record
-from stickslip.simulation.watch import JamEvent
+from stickslip.engine.recorder import Header, Record, open_record, save_record
+from stickslip.engine.watch import JamEvent
 from stickslip.solvers.solution import Status
 
 LISTED = 12  # contacts that the text of a table shows

@@ -25,15 +25,15 @@ from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.problems.files import save
 from stickslip.problems.matrix import Dense, Indices, Vector, vector
-from stickslip.simulation.simulate import count_steps
-from stickslip.simulation.step import (
+from stickslip.engine.simulate import count_steps
+from stickslip.engine.step import (
     LAGGED,
     contact_states,
     friction_that_held,
     loaded_without_friction,
     solve_contacts,
 )
-from stickslip.simulation.watch import JamEvent, JamWatch, watch_for
+from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.solvers.solution import Solution, Solver, Status
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 import stickslip as ss
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.compile import compile_scene
-from stickslip.simulation.step import FIRST_ROOM, Engine, pose, step
+from stickslip.engine.step import FIRST_ROOM, Engine, pose, step
 
 H = 0.01
 

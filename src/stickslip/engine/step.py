@@ -5,7 +5,7 @@
     solve      by any solver of that class; under Poisson's rule twice
     advance    the bodies with their new velocities
 
-The compiled loop of simulation/march.py is the same with Coulomb's law and its solver built in.
+The compiled loop of engine/march.py is the same with Coulomb's law and its solver built in.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from stickslip.friction.impact import Poisson, poisson
 from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.phantom import Phantom
 from stickslip.scene.model import Floats, Integers, Model, State
-from stickslip.simulation.assemble import FreeRows, contact_problem, free_rows, grain_angles, spread
-from stickslip.simulation.march import Memory, Work, no_memory, recall, remember, room_to_work, states
+from stickslip.engine.assemble import FreeRows, contact_problem, free_rows, grain_angles, spread
+from stickslip.engine.march import Memory, Work, no_memory, recall, remember, room_to_work, states
 from stickslip.solvers.solution import Solution, Solver
 from stickslip.solvers.solve import solve
 

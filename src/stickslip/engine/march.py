@@ -1,7 +1,7 @@
 """The compiled loop: many steps of Coulomb friction in one call, for scenes without joints.
 
-`march` is the step of simulation/step.py with the kernels called directly. Only the solver is fixed, Gauss–Seidel in
-the velocities of the bodies (simulation/sweeps.py) from the impulses of the step before. Where that is slow the loop
+`march` is the step of engine/step.py with the kernels called directly. Only the solver is fixed, Gauss–Seidel in
+the velocities of the bodies (engine/sweeps.py) from the impulses of the step before. Where that is slow the loop
 returns before the step is made; the interior point method is called for the problem of that step (`posed`), and the
 loop goes on from its impulses. So compiled code that is seldom needed is not part of the loop.
 """
@@ -24,7 +24,7 @@ from stickslip.friction.stabilisation import TOUCHING
 from stickslip.jit import inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.model import Floats, Integers, Kind, Model
-from stickslip.simulation.sweeps import judged, own_blocks, room_for_answer, room_for_law, settle
+from stickslip.engine.sweeps import judged, own_blocks, room_for_answer, room_for_law, settle
 
 OPEN, STICK, SLIP = (int(state) for state in ContactState)
 

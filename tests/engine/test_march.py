@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.simulation import simulate as simulate_module
+from stickslip.engine import simulate as simulate_module
 
 H, STEPS, TIGHT = 0.01, 50, 1e-12
 
@@ -99,7 +99,7 @@ def assert_alike(run, other, atol):
 
 @SCENES
 def test_it_makes_the_steps_of_the_readable_one(made):
-    """A solver by name sends the run through simulation/step.py."""
+    """A solver by name sends the run through engine/step.py."""
     scene, friction = made()
     run = ss.simulate(scene, STEPS * H, H, friction=friction, tol=TIGHT)
     other = ss.simulate(scene, STEPS * H, H, friction=friction, solver="nsgs", tol=TIGHT)

@@ -8,11 +8,11 @@ import pytest
 import stickslip as ss
 from stickslip.problems.blocks import velocities as delassus_velocities
 from stickslip.scene.compile import compile_scene
-from stickslip.simulation import simulate as simulate_module
-from stickslip.simulation.correction import SOFT, correct
-from stickslip.simulation.march import look, pose, posed, solve
-from stickslip.simulation.step import Engine
-from stickslip.simulation.sweeps import judged, room_for_answer, room_for_law
+from stickslip.engine import simulate as simulate_module
+from stickslip.engine.correction import SOFT, correct
+from stickslip.engine.march import look, pose, posed, solve
+from stickslip.engine.step import Engine
+from stickslip.engine.sweeps import judged, room_for_answer, room_for_law
 
 H = 1e-3
 

@@ -15,8 +15,8 @@ import pytest
 from stickslip.errors import FileError, InputError
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.model import Kind, Model, Shape, State
-from stickslip.simulation.recorder import Chunk, ContactColumns, Header, Recorder, open_record
-from stickslip.simulation.trajectory import Trajectory
+from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder, open_record
+from stickslip.engine.trajectory import Trajectory
 from stickslip.solvers.solution import Status
 
 G = 9.81

@@ -1,7 +1,7 @@
 """`simulate(scene, ...)`: from a scene to a Trajectory.
 
-Scenes without joints under Coulomb's law with the default solver run in the compiled loop, simulation/march.py, many
-steps a call; all others in simulation/step.py, one step a call. Both make the same steps. Where the compiled loop
+Scenes without joints under Coulomb's law with the default solver run in the compiled loop, engine/march.py, many
+steps a call; all others in engine/step.py, one step a call. Both make the same steps. Where the compiled loop
 cannot solve a step, the interior point method does, and where that fails, step.py with all methods of `auto`.
 
 A step whose solve fails ends the run with StepFailed: it names the time, the worst contact and its bodies, and the file
@@ -37,11 +37,11 @@ from stickslip.problems.residual import judge_cone
 from stickslip.scene.compile import Drives, compile_scene
 from stickslip.scene.model import Model, State
 from stickslip.scene.scene import Scene
-from stickslip.simulation.march import Ended, Record, Rules, march, posed, remember, room_to_record
-from stickslip.simulation.recorder import Chunk, ContactColumns, Header, Recorder
-from stickslip.simulation.step import Engine, StepOutcome, step
-from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.watch import JamEvent, JamWatch, watch_for
+from stickslip.engine.march import Ended, Record, Rules, march, posed, remember, room_to_record
+from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder
+from stickslip.engine.step import Engine, StepOutcome, step
+from stickslip.engine.trajectory import Trajectory
+from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.cone_interior_point import iterate as follow_path
 from stickslip.solvers.solution import Solver, Status

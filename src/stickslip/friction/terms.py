@@ -1,0 +1,109 @@
+"""The law of a contact, written once: what stabilisation, impact and static/kinetic friction make of one contact.
+
+    0 <= p_n  ⊥  u_n + ε p_n + d >= 0          u_t + ε_t p_t + d_t: friction's own relaxation                    (1)
+
+friction/stabilisation.py says what ε, d, ε_t and d_t are, friction/impact.py what a contact does that bounces. The
+kernels here take one contact as numbers. `prepare` of the engine calls them contact by contact in compiled code,
+`active_rows` of friction/active.py for matrices that a user brings; so every formulation and world has the same law.
+
+A contact that bounces has neither gap term nor spring: its velocity after the step answers that before it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from stickslip.friction.impact import Impact, Poisson
+from stickslip.friction.stabilisation import TOUCHING, Gap, Relaxation, Stabilisation
+from stickslip.jit import kernel
+
+NOTHING, GAP, SPRINGS = range(3)  # what stabilises
+TAKES_PART, APART, WILL_BOUNCE = range(3)  # whether a contact is in the problem, and why not
+
+
+class LawNumbers(NamedTuple):
+    """The law of a formulation and step as numbers; a negative spring or damper stands for the contact's own."""
+
+    h: float  # step   [s]
+    stabilised: int  # NOTHING, GAP or SPRINGS
+    recovery: float  # share of an overlap that a step takes back, by a gap term
+    stiffness: float  # of normals   [N/m]
+    damping: float  # [N s/m]
+    stiffness_tangent: float  # [N/m]
+    damping_tangent: float  # [N s/m]
+    rest_speed: float  # approach below which nothing bounces   [m/s]
+    answers: bool  # the velocity after an impact answers that before it (Newton), not the impulse (Poisson)
+    slip_speed: float  # above which friction is kinetic   [m/s]
+
+
+def law_numbers(h: float, stabilisation: Stabilisation, impact: Impact, slip_speed: float) -> LawNumbers:
+    springs = stabilisation if isinstance(stabilisation, Relaxation) else None
+    names = ("stiffness", "damping", "stiffness_tangent", "damping_tangent")
+    given = [None if springs is None else getattr(springs, name) for name in names]
+    return LawNumbers(
+        float(h),
+        NOTHING if stabilisation is None else GAP if springs is None else SPRINGS,
+        float(stabilisation.recovery) if isinstance(stabilisation, Gap) else 0.0,
+        *(-1.0 if value is None else float(value) for value in given),
+        rest_speed=float(impact.rest_speed),
+        answers=not isinstance(impact, Poisson),
+        slip_speed=float(slip_speed),
+    )
+
+
+@kernel
+def bounces(law, restitution, u_n):
+    """Does a contact of normal velocity u_n come to bounce?"""
+    return restitution > 0.0 and -u_n > law.rest_speed
+
+
+@kernel
+def part(law, gap, restitution, u_n):
+    """TAKES_PART, or why a contact is left out: APART where there is no stabilisation and it is open; WILL_BOUNCE while
+    it has not closed yet, for a gap term would take its speed away."""
+    if law.stabilised == NOTHING and gap > TOUCHING:
+        return APART
+    if gap > 0.0 and bounces(law, restitution, u_n):
+        return WILL_BOUNCE
+    return TAKES_PART
+
+
+@kernel
+def normal_terms(law, gap, restitution, u_n, stiffness, damping):
+    """d and ε of (1) for a contact with the normal velocity u_n at the start; ε is infinite without spring and damper."""
+    if bounces(law, restitution, u_n):
+        return (restitution * u_n if law.answers else 0.0), 0.0
+    if law.stabilised == NOTHING:
+        return 0.0, 0.0
+    if law.stabilised == GAP:
+        return (gap if gap > TOUCHING else law.recovery * gap) / law.h, 0.0
+    k = stiffness if law.stiffness < 0.0 else law.stiffness
+    b = damping if law.damping < 0.0 else law.damping
+    share = 1.0 / law.h if k == math.inf else k / (law.h * k + b)
+    return share * gap, compliance(law.h, k, b)
+
+
+@kernel
+def tangent_terms(law, stiffness, damping):
+    """ε_t of (1), and ε_t h b_t, by which the velocity at the start enters d_t."""
+    if law.stabilised != SPRINGS:
+        return 0.0, 0.0
+    k = stiffness if law.stiffness_tangent < 0.0 else law.stiffness_tangent
+    b = damping if law.damping_tangent < 0.0 else law.damping_tangent
+    relaxed = compliance(law.h, k, b)
+    return relaxed, relaxed * law.h * b if relaxed > 0.0 else 0.0
+
+
+@kernel
+def compliance(h, stiffness, damping):
+    """ε = 1/(h² k + h b)."""
+    resistance = h * (h * stiffness + damping)
+    return 1.0 / resistance if resistance > 0.0 else math.inf
+
+
+@kernel
+def friction_of(law, static, kinetic, slip):
+    """The coefficient that holds, and whether the contact slides, at the speed of slip at the start."""
+    sliding = slip > law.slip_speed
+    return (kinetic if sliding else static), sliding
