@@ -10,7 +10,7 @@ anchor of b, θ the rotation that carries the axes of b to those of a, and q the
 
 A row asks for 0 = g = rate + Σ λ + b, where rate = jacobian_a · v_a + jacobian_b · v_b is the derivative of e, θ or q:
 
-    rigid        Σ = 0                   b = RECOVERY · error / h
+    rigid        Σ = 0                   b = 0, and the error is kept by itself
     compliant    Σ = s / (h (h + c s))   b = error / (h + c s)
     limit        Σ = 0                   b = gap / h          λ in [0, ∞), gap = q - lower, or upper - q with -rate
     motor        Σ = 0                   b = -target          λ in [-h strength, h strength]
@@ -29,14 +29,10 @@ there are none. Which rows there are depends on the model alone, so the impulses
 particular a limit has its row wherever the joint is: no bound is known beforehand on how far a step may carry it.
 A limited hinge turns within half a turn of the middle of its limits; where only one is given, of its zero.
 
-RECOVERY. A step along the tangent misses the circle of radius r by h²v²/(2r), so a rigid joint gives way by that over
-RECOVERY, and its rows have the rate hv²/(2r) whatever RECOVERY is. An error e that was there at the start instead is
-taken back with the speed RECOVERY e/h; the impulses that do it add up to zero but for the turning of the bodies
-meanwhile, which leaves them a speed of about e²/(rh) RECOVERY/(2 - RECOVERY). All of it at once, the limit of a stiff
-spring, is stable and drifts least, but gives nine times the energy of a half to bodies that start ill-fitting. Less
-than a half gives them less still, but is felt in every run: five rods that fall as a chain for 2 s in steps of 5 ms
-gain or lose 0.06, 0.01, 0.3 and 1.3 J of 120 J with a RECOVERY of 1, 0.5, 0.2 and 0.05. A limit only pushes: a joint
-that starts beyond it leaves it with the speed of its recovery.
+RECOVERY. The positions of rigid joints are corrected after each step (dynamics/held.py), so what they are off by is
+rounding. An error that was there at the start, bodies that do not fit, is taken back by this share in each step, by
+moving the bodies and not by speeding them up. A limit only pushes: a joint that starts beyond it leaves it with the
+speed of its recovery.
 """
 
 from __future__ import annotations
@@ -65,6 +61,7 @@ class JointRows(NamedTuple):
     jacobian_a: Floats  # (capacity, 6)   row velocity = jacobian_a · v_a + jacobian_b · v_b
     jacobian_b: Floats  # (capacity, 6)
     bias: Floats  # (capacity,)         b   [m/s, rad/s]
+    error: Floats  # (capacity,)        of rigid rows, 0 for the others   [m, rad]
     compliance: Floats  # (capacity,)   Σ   [1/kg, 1/(kg m²)]
     lower: Floats  # (capacity,)        of λ   [N s, N m s]
     upper: Floats  # (capacity,)
@@ -94,7 +91,7 @@ def room_for_joints(model: Model) -> JointRows:
     capacity = MOST_ROWS * model.joint.size
     joint, body_a, body_b = (np.zeros(capacity, np.int64) for _ in range(3))
     jacobian_a, jacobian_b = np.zeros((capacity, 6)), np.zeros((capacity, 6))
-    return JointRows(joint, body_a, body_b, jacobian_a, jacobian_b, *(np.zeros(capacity) for _ in range(4)))
+    return JointRows(joint, body_a, body_b, jacobian_a, jacobian_b, *(np.zeros(capacity) for _ in range(5)))
 
 
 def check_planar(kind: Joint, j: int, frame: Floats) -> None:
@@ -143,6 +140,32 @@ def joint_rows(model, state, h, rows):
         for k in range(first, i):
             rows.joint[k], rows.body_a[k], rows.body_b[k] = j, a, b
     return i
+
+
+@kernel
+def joint_errors(model, state, rows, placement, turned):
+    """The errors of the rigid rows at another state than that which `rows` were filled at, in place."""
+    i = np.int64(0)
+    for j in range(model.joint.size):
+        while i < rows.joint.size and rows.joint[i] < j:
+            i += 1
+        if model.joint_compliance[j] > 0.0:
+            continue
+        kind, a, b = model.joint[j], model.joint_a[j], model.joint_b[j]
+        place(model, state, j, placement)
+        if model.kind[a] == Kind.FREE or model.kind[b] == Kind.FREE:
+            for k in range(2 if kind == Joint.SLIDER else 3):
+                axis = placement.axes_b[k]
+                if not model.planar or abs(axis[1]) < 0.5:
+                    rows.error[i] = dot(axis, placement.apart)
+                    i += 1
+        if kind != Joint.BALL and (can_turn(model.inverse_inertia[a]) or can_turn(model.inverse_inertia[b])):
+            rotation_between(placement, 2 if kind == Joint.HINGE else 0, turned)
+            for k in range(2 if kind == Joint.HINGE else 3):
+                axis = placement.axes_b[k]
+                if not model.planar or abs(axis[1]) > 0.5:
+                    rows.error[i] = dot(axis, turned)
+                    i += 1
 
 
 @kernel
@@ -228,15 +251,15 @@ def rotation(axis, sign, rows, i):
 @kernel
 def leave_free(rows, i):
     """Row i asks for no rate, and bounds no impulse: what it is for is said next."""
-    rows.bias[i] = rows.compliance[i] = 0.0
+    rows.bias[i] = rows.compliance[i] = rows.error[i] = 0.0
     rows.lower[i], rows.upper[i] = -math.inf, math.inf
 
 
 @kernel
 def hold(h, error, s, c, rows, i):
-    """Row i takes the error back: RECOVERY of it, or as a spring of compliance s and a damper c do."""
+    """Row i holds still, with its error kept beside, or takes it back as a spring of compliance s and a damper c do."""
     if s == 0.0:
-        rows.bias[i] = RECOVERY * error / h
+        rows.error[i] = error
     else:
         rows.bias[i] = error / (h + c * s)
         rows.compliance[i] = s / (h * (h + c * s))

@@ -11,15 +11,18 @@ angle h|ω| is half way between them:
 
     Π  = I ω + a ω × I ω,    Π⁺ = I ω - a ω × I ω,    a = tan(h|ω|/2) / |ω|                                   (2)
 
-The first, solved for ω by Newton's method, starts the step (`free_motion`). Contacts and joints then turn that ω₀ into
-ω, with the inertia at the start, and their impulses I (ω - ω₀) are added to the angular momentum, which at the end of
-the step (`advance`) is in world axes
+The first, solved for the mean ω̄ by Newton's method, starts the step (`free_motion`): to second order the body would end
+it with ω₀ = 2 ω̄ - I⁻¹Π. Torques, contacts and joints turn that ω₀ into ω⁺, with the inertia at the start, and their
+impulses I (ω⁺ - ω₀) are added to the angular momentum, which at the end of the step (`arrive`) is in world axes
 
-    R⁺ Π⁺ = R (I ω + a₀ ω₀ × I ω₀)                                                                           (3)
+    R⁺ Π⁺ = R (Π + I (ω⁺ - ω₀))                                                                              (3)
 
-So bodies that only act on each other keep theirs exactly. Without impulses (3) is the second half of (2). To first
-order in h both halves add up to the usual torque -ω × I ω. Where I is a multiple of the identity they vanish, and in
-the plane too.
+A body moves (`move`) with the mean of its velocities at the two ends of the step, ½ (v + v⁺) and ½ (I⁻¹Π + ω⁺): exact under
+constant forces, second order otherwise, and ω̄ where nothing acts. Where it is hit it moves with v⁺, all of the step, so
+that what has been stopped at a surface stays there.
+
+So bodies that only act on each other keep theirs exactly. To first order in h the gyroscopic terms add up to the usual
+torque -ω × I ω. Where I is a multiple of the identity they vanish, and in the plane too.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ class Bodies(NamedTuple):
     inverse: Floats  # (nb, 3, 3)   inverse inertias, world axes
     reach: Floats  # (nb,)   how far the surface may come in this step
     v: Floats  # (nb, 6)   velocities at the end of this step
-    turned: Floats  # (nb, 3)   a₀ ω₀ × I ω₀ of (3), world axes
+    turned: Floats  # (nb, 3)   Π - I ω₀ of (3), world axes
 
 
 def bodies_of(model: Model) -> Bodies:
@@ -101,10 +104,10 @@ def free_motion(bodies, state, h):
             continue
         bodies.reach[i] += fall
         to_world(bodies.inverse_inertia[i], R[i], inverse[i])
-        pushed(g, bodies.inverse_mass[i], inverse[i], bodies.force[i], h, v[i])
         turned[i, 0] = turned[i, 1] = turned[i, 2] = 0.0
         if not bodies.planar and gyroscopic(bodies.inertia[i], v[i]):
-            to_mean(bodies.inertia[i], R[i], h, v[i], turned[i])
+            to_free_end(bodies.inertia[i], R[i], h, v[i], turned[i])
+        pushed(g, bodies.inverse_mass[i], inverse[i], bodies.force[i], h, v[i])
 
 
 @kernel
@@ -145,9 +148,10 @@ def gyroscopic(I, v):  # noqa: E741
 
 
 @kernel
-def to_mean(I, R, h, v, turned):  # noqa: E741
-    """From ω = I⁻¹ Π at the start of a step to the mean ω of (2) and Π - I ω, all in world axes, by Newton's method."""
-    x, y, z = times_transposed(R, v[3], v[4], v[5])  # body axes
+def to_free_end(I, R, h, v, turned):  # noqa: E741
+    """From ω = I⁻¹ Π at the start of a step to ω₀ and Π - I ω₀ of (3), all in world axes, by Newton's method."""
+    s_x, s_y, s_z = times_transposed(R, v[3], v[4], v[5])  # body axes
+    x, y, z = s_x, s_y, s_z
     p_x, p_y, p_z = times(I, x, y, z)
     for _ in range(NEWTON_LIMIT):
         l_x, l_y, l_z = times(I, x, y, z)
@@ -162,8 +166,8 @@ def to_mean(I, R, h, v, turned):  # noqa: E741
         if abs(d_x) + abs(d_y) + abs(d_z) <= CLOSE * (abs(x) + abs(y) + abs(z)):
             break
     l_x, l_y, l_z = times(I, x, y, z)
-    turned[0], turned[1], turned[2] = times(R, p_x - l_x, p_y - l_y, p_z - l_z)
-    v[3], v[4], v[5] = times(R, x, y, z)
+    turned[0], turned[1], turned[2] = times(R, 2.0 * (p_x - l_x), 2.0 * (p_y - l_y), 2.0 * (p_z - l_z))
+    v[3], v[4], v[5] = times(R, 2.0 * x - s_x, 2.0 * y - s_y, 2.0 * z - s_z)
 
 
 @kernel
@@ -209,14 +213,28 @@ def times_transposed(A, x, y, z):
 
 
 @kernel
-def advance(bodies, state, h, v):
-    """Move every body with its velocity v (nb, 6) for a time h, and leave in the state the velocity at the end."""
+def move(bodies, state, h, v, hit):
+    """Move every body for a time h, with v (nb, 6) at its end; it moves with v all of the time where it is hit (nb,)."""
     for i in range(v.shape[0]):
         if bodies.kind[i] == STATIC:
             continue
+        before = state.velocity[i]
+        share = 1.0 if hit[i] else 0.5
+        rest = 1.0 - share
         for a in range(3):
-            state.position[i, a] += h * v[i, a]
-        turn(state.quaternion[i], h, v[i, 3], v[i, 4], v[i, 5])
+            state.position[i, a] += h * (share * v[i, a] + rest * before[a])
+        turn(
+            state.quaternion[i], h,
+            share * v[i, 3] + rest * before[3], share * v[i, 4] + rest * before[4], share * v[i, 5] + rest * before[5],
+        )  # fmt: skip
+
+
+@kernel
+def arrive(bodies, state, v):
+    """Leave in the state, whose bodies have been moved, the velocities at the end of the step: v, and (3) for spins."""
+    for i in range(v.shape[0]):
+        if bodies.kind[i] == STATIC:
+            continue
         for a in range(6):
             state.velocity[i, a] = v[i, a]
         if bodies.kind[i] != FREE or bodies.planar:
@@ -228,7 +246,7 @@ def advance(bodies, state, h, v):
 
 @kernel
 def to_end(bodies, i, q, v):
-    """From ω to I⁻¹ Π⁺ of (3) with the orientation q at the end of the step; world axes. R becomes that of q."""
+    """From ω⁺ to I⁻¹ Π⁺ of (3) with the orientation q at the end of the step; world axes. R becomes that of q."""
     R, turned = bodies.R[i], bodies.turned[i]
     x, y, z = times_transposed(R, v[3], v[4], v[5])
     x, y, z = times(bodies.inertia[i], x, y, z)

@@ -1,0 +1,338 @@
+"""Bodies held together by joints, solved directly: a block factorisation along the graph of bodies and joints.
+
+The velocities v of the bodies and the impulses λ of the bilateral rows G obey
+
+    [  M   -Gᵀ ] [ v ]   [ f ]
+    [ -G   -Σ  ] [ λ ] = [ b ]                                                                                 (1)
+
+with a block of 6 x 6 for each body and one of up to 6 x 6 for each joint. Eliminated from the leaves to the root, body,
+joint, body, …, a tree fills nothing [1]: its cost grows linearly with its length, however many limbs a body has. Each
+pivot is definite: a body's is its articulated inertia, a joint's, with the sign turned, the compliance of what hangs on
+it. A joint that closes a loop comes last, and fills the path between its bodies. Which node follows which depends on
+the model alone: `articulation` works it out once, by minimum degree, and the kernels follow its lists.
+
+Redundant rows (a planar four-bar linkage has hinges in space: three rows too many) show up as zero pivots. Such a row
+carries nothing: the others do what it asks for, unless it contradicts them.
+
+With A = L D Lᵀ, D = ±1 by blocks, C the Cholesky factor of a pivot times its sign s, and B the blocks of L below it:
+
+    C Cᵀ = s A_kk,      B_ik = s A_ik C⁻ᵀ,      A_ij <- A_ij - s B_ik B_jkᵀ                                    (2)
+
+[1] Baraff, Linear-time dynamics using Lagrange multipliers, SIGGRAPH 1996, 137-146.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.jit import kernel
+from stickslip.scene.model import Floats, Integers
+
+DEPENDENT = 1e-11  # of a pivot against what it is a difference of: below, the row depends on others
+
+
+class Articulation(NamedTuple):
+    """Nodes in the order of elimination, group after group of bodies that hang together, and the lists of (2)."""
+
+    group_start: Integers  # (ng + 1,)   nodes of each group
+    group: Integers  # (nb,)   of each body; -1 where no joint holds it
+    body: Integers  # (nn,)   of a node; -1 where it is a joint
+    node: Integers  # (nb,)   of a body; -1 where it has none
+    joint_node: Integers  # (nj,)   -1 where a joint holds nothing that moves
+    size: Integers  # (nn,)   rows
+    first_row: Integers  # (nn,)   of JointRows, of a joint
+    ends: Integers  # (nn, 2)   blocks of a joint with its bodies a and b; -1 where that is not free
+    body_first: Integers  # (nn, 2)   1 where the body is eliminated before its joint
+    start: Integers  # (nn + 1,)   blocks below each pivot
+    row: Integers  # (blocks,)   node of each, rising
+    target: Integers  # block that each pair of blocks below a pivot is subtracted from, pivot after pivot
+
+
+class Factors(NamedTuple):
+    """What `factorise` fills, and room for one right side."""
+
+    C: Floats  # (nn, 6, 6)   lower
+    B: Floats  # (blocks, 6, 6)
+    scale: Floats  # (nn, 6)   what a pivot of a joint is a difference of
+    x: Floats  # (nn, 6)   right side, then solution
+
+
+def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: Integers, turns: Floats) -> Articulation:
+    """The order for joints between bodies, each with `held` bilateral rows from row `first` of JointRows on.
+
+    `turns` (nb,): 0 for a body that is not free, 1 for one that does not turn, 2 for the others.
+    """
+    neighbours, joint_of = graph(joint_a, joint_b, held, turns)
+    order = eliminated(neighbours, joint_of, joint_a, joint_b, turns)
+    place = {node: k for k, node in enumerate(order)}
+    below = filled(neighbours, order, place)
+    start = np.cumsum([0, *(len(rows) for rows in below)])
+    block = {(i, k): start[k] + at for k, rows in enumerate(below) for at, i in enumerate(rows)}
+    target = [block[i, j] for rows in below for at, i in enumerate(rows) for j in rows[:at]]
+    bodies, joints = turns.size, held.size
+    group, group_start = groups(order, below, bodies)
+    ends, body_first = np.full((len(order), 2), -1), np.zeros((len(order), 2), np.int64)
+    for j in joint_of:
+        k = place[bodies + j]
+        for side, b in enumerate((joint_a[j], joint_b[j])):
+            if turns[b] > 0:
+                at = place[int(b)]
+                ends[k, side], body_first[k, side] = block[max(at, k), min(at, k)], at < k
+    node, joint_node = np.full(bodies, -1), np.full(joints, -1)
+    for k, which in enumerate(order):
+        if which < bodies:
+            node[which] = k
+        else:
+            joint_node[which - bodies] = k
+    is_body = np.array([which < bodies for which in order], bool)
+    number = np.array([which if which < bodies else which - bodies for which in order], np.int64)
+    own = number if held.size else np.zeros_like(number)
+    return Articulation(
+        group_start=np.array(group_start, np.int64),
+        group=group,
+        body=np.where(is_body, number, -1),
+        node=node,
+        joint_node=joint_node,
+        size=np.where(is_body, 6, held[np.where(is_body, 0, own)] if held.size else 6).astype(np.int64),
+        first_row=np.where(is_body, -1, first[np.where(is_body, 0, own)] if held.size else -1).astype(np.int64),
+        ends=ends.astype(np.int64),
+        body_first=body_first,
+        start=start.astype(np.int64),
+        row=np.array([i for rows in below for i in rows], np.int64),
+        target=np.array(target, np.int64),
+    )
+
+
+def graph(
+    joint_a: Integers, joint_b: Integers, held: Integers, turns: Floats
+) -> tuple[dict[int, set[int]], dict[int, int]]:
+    """Free bodies and the joints that hold them, as nodes b and nb + j, with their neighbours."""
+    neighbours: dict[int, set[int]] = {}
+    joint_of = {}
+    for j in range(held.size):
+        ends = [int(b) for b in (joint_a[j], joint_b[j]) if turns[b] > 0]
+        if held[j] == 0 or not ends:
+            continue
+        joint_of[j] = turns.size + j
+        neighbours.setdefault(turns.size + j, set()).update(ends)
+        for b in ends:
+            neighbours.setdefault(b, set()).add(turns.size + j)
+    return neighbours, joint_of
+
+
+def eliminated(
+    neighbours: dict[int, set[int]], joint_of: dict[int, int], joint_a: Integers, joint_b: Integers, turns: Floats
+) -> list[int]:
+    """Nodes, component by component, by minimum degree; a joint after a body that turns, or after both its bodies."""
+    order: list[int] = []
+    for component in components(neighbours):
+        near = {node: set(neighbours[node]) for node in component}
+        left = sorted(component)
+        gone: set[int] = set()
+        while left:
+            ready = [node for node in left if node < turns.size or may_go(node, turns, joint_a, joint_b, gone)]
+            node = min(ready, key=lambda each: (len(near[each]), each))
+            for other in near[node]:
+                near[other] |= near[node] - {other}
+                near[other].discard(node)
+            gone.add(node)
+            left.remove(node)
+            order.append(node)
+    return order
+
+
+def may_go(node: int, turns: Floats, joint_a: Integers, joint_b: Integers, gone: set[int]) -> bool:
+    j = node - turns.size
+    ends = [int(b) for b in (joint_a[j], joint_b[j]) if turns[b] > 0]
+    return all(b in gone for b in ends) or any(b in gone and turns[b] == 2 for b in ends)
+
+
+def components(neighbours: dict[int, set[int]]) -> list[set[int]]:
+    found: list[set[int]] = []
+    seen: set[int] = set()
+    for node in sorted(neighbours):
+        if node in seen:
+            continue
+        component, new = {node}, [node]
+        while new:
+            fresh = neighbours[new.pop()] - component
+            component |= fresh
+            new += fresh
+        seen |= component
+        found.append(component)
+    return found
+
+
+def filled(neighbours: dict[int, set[int]], order: list[int], place: dict[int, int]) -> list[list[int]]:
+    """The places of the blocks below each pivot, those that elimination fills included."""
+    near = {place[node]: {place[other] for other in others} for node, others in neighbours.items()}
+    below = []
+    for k in range(len(order)):
+        rows = sorted(i for i in near[k] if i > k)
+        for i in rows:
+            near[i] |= set(rows) - {i}
+        below.append(rows)
+    return below
+
+
+def groups(order: list[int], below: list[list[int]], bodies: int) -> tuple[Integers, list[int]]:
+    """The group of each body, and where each begins: a pivot with nothing below it ends a group."""
+    group, start = np.full(bodies, -1), [0]
+    for k, node in enumerate(order):
+        if node < bodies:
+            group[node] = len(start) - 1
+        if not below[k]:
+            start.append(k + 1)
+    return group.astype(np.int64), start
+
+
+def room_for_factors(articulation: Articulation) -> Factors:
+    nodes, blocks = articulation.size.size, articulation.row.size
+    return Factors(np.zeros((nodes, 6, 6)), np.zeros((blocks, 6, 6)), np.zeros((nodes, 6)), np.zeros((nodes, 6)))
+
+
+@kernel
+def factorise(tree, mass, jacobian_a, jacobian_b, compliance, factors):
+    """Fill C and B of (2) for masses (nb, 6, 6) and the rows of joints."""
+    C, B, scale = factors.C, factors.B, factors.scale
+    for t in range(B.shape[0]):
+        for r in range(6):
+            for c in range(6):
+                B[t, r, c] = 0.0
+    for k in range(tree.size.size):
+        set_pivot(tree, k, mass, compliance, C[k], scale[k])
+        if tree.body[k] < 0:
+            for side in range(2):
+                J = jacobian_a if side == 0 else jacobian_b
+                if tree.ends[k, side] >= 0:
+                    set_end(J, tree.first_row[k], tree.size[k], tree.body_first[k, side] == 1, B[tree.ends[k, side]])
+    pair = 0
+    for k in range(tree.size.size):
+        n, sign = tree.size[k], 1.0 if tree.body[k] >= 0 else -1.0
+        root(C[k], scale[k], n)
+        begin, end = tree.start[k], tree.start[k + 1]
+        for t in range(begin, end):
+            divide(B[t], C[k], sign, tree.size[tree.row[t]], n)
+        for t in range(begin, end):
+            i = tree.row[t]
+            same = sign if tree.body[i] >= 0 else -sign
+            subtract(C[i], B[t], B[t], same, tree.size[i], tree.size[i], n)
+            if same < 0.0 and tree.body[i] < 0:
+                grow(scale[i], B[t], tree.size[i], n)
+            for other in range(begin, t):
+                subtract(B[tree.target[pair]], B[t], B[other], sign, tree.size[i], tree.size[tree.row[other]], n)
+                pair += 1
+
+
+@kernel
+def set_pivot(tree, k, mass, compliance, C, scale):
+    for r in range(6):
+        scale[r] = 0.0
+        for c in range(6):
+            C[r, c] = mass[tree.body[k], r, c] if tree.body[k] >= 0 else 0.0
+    if tree.body[k] < 0:
+        for r in range(tree.size[k]):
+            C[r, r] = scale[r] = compliance[tree.first_row[k] + r]
+    else:
+        for r in range(6):
+            scale[r] = C[r, r]
+
+
+@kernel
+def set_end(J, first, rows, body_first, block):
+    """-G of a joint with one of its bodies; transposed where the joint is eliminated first."""
+    for r in range(rows):
+        for c in range(6):
+            if body_first:
+                block[r, c] = -J[first + r, c]
+            else:
+                block[c, r] = -J[first + r, c]
+
+
+@kernel
+def root(C, scale, n):
+    """C <- its lower Cholesky factor; a row whose pivot is rounding gets none."""
+    for j in range(n):
+        square = C[j, j]
+        for k in range(j):
+            square -= C[j, k] * C[j, k]
+        pivot = math.sqrt(square) if square > DEPENDENT * scale[j] else 0.0
+        C[j, j] = pivot
+        for i in range(j + 1, n):
+            rest = C[i, j]
+            for k in range(j):
+                rest -= C[i, k] * C[j, k]
+            C[i, j] = rest / pivot if pivot > 0.0 else 0.0
+
+
+@kernel
+def divide(B, C, sign, rows, n):
+    """B <- s B C⁻ᵀ."""
+    for r in range(rows):
+        for j in range(n):
+            rest = sign * B[r, j]
+            for k in range(j):
+                rest -= B[r, k] * C[j, k]
+            B[r, j] = rest / C[j, j] if C[j, j] > 0.0 else 0.0
+
+
+@kernel
+def subtract(A, X, Y, sign, rows, columns, n):
+    """A <- A - s X Yᵀ."""
+    for r in range(rows):
+        for c in range(columns):
+            total = 0.0
+            for k in range(n):
+                total += X[r, k] * Y[c, k]
+            A[r, c] -= sign * total
+
+
+@kernel
+def grow(scale, B, rows, n):
+    for r in range(rows):
+        for k in range(n):
+            scale[r] += B[r, k] * B[r, k]
+
+
+@kernel
+def substitute(tree, factors, group, first):
+    """x <- A⁻¹ x over the nodes of a group; the right side is zero before node `first`."""
+    C, B, x = factors.C, factors.B, factors.x
+    begin, end = tree.group_start[group], tree.group_start[group + 1]
+    for k in range(first, end):
+        n = tree.size[k]
+        for r in range(n):
+            rest = x[k, r]
+            for c in range(r):
+                rest -= C[k, r, c] * x[k, c]
+            x[k, r] = rest / C[k, r, r] if C[k, r, r] > 0.0 else 0.0
+        for t in range(tree.start[k], tree.start[k + 1]):
+            i = tree.row[t]
+            for r in range(tree.size[i]):
+                total = 0.0
+                for c in range(n):
+                    total += B[t, r, c] * x[k, c]
+                x[i, r] -= total
+    for k in range(begin, first):
+        for r in range(6):
+            x[k, r] = 0.0
+    for k in range(end - 1, begin - 1, -1):
+        n = tree.size[k]
+        if tree.body[k] < 0:
+            for r in range(n):
+                x[k, r] = -x[k, r]
+        for t in range(tree.start[k], tree.start[k + 1]):
+            i = tree.row[t]
+            for c in range(n):
+                total = 0.0
+                for r in range(tree.size[i]):
+                    total += B[t, r, c] * x[i, r]
+                x[k, c] -= total
+        for r in range(n - 1, -1, -1):
+            rest = x[k, r]
+            for c in range(r + 1, n):
+                rest -= C[k, c, r] * x[k, c]
+            x[k, r] = rest / C[k, r, r] if C[k, r, r] > 0.0 else 0.0

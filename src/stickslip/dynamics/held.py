@@ -1,0 +1,248 @@
+"""What joints hold: velocities that keep to the bilateral rows, and positions that do.
+
+A step of bodies with joints is RATTLE's [1]. With G the rows at its start and G⁺ those at its end,
+
+    v⁺ = v* + M⁻¹ Gᵀ λ,     v* = v + M⁻¹ (h f + Hᵀ p),   G v⁺ + Σ λ + b = 0   forces f, contact impulses p         (1)
+    x⁺ = x moved by ½ h (v + v⁺) + d,      d = M⁻¹ Gᵀ ν,   e(x⁺) = 0     by Newton's method with the rows G       (2)
+    v  <- ½ (v* + v⁺) + d/h + M⁻¹ G⁺ᵀ κ,   G⁺ v = 0                                                              (3)
+
+Half of the impulse of a joint acts along the rows at the start, half along those at the end, and so does what bends its
+path. So joints hold in position and velocity to rounding at any speed, motion is second order in h, and energy does not
+drift. Errors that were there at the start are taken back by RECOVERY in a step; that part of d is left out of (3), so
+it gives no speed. Where a group of bodies is hit it moves with v⁺, and all of λ acts at the start.
+
+All of (1) to (3) are the system of dynamics/articulated.py with one factorisation a step: that of G⁺ is the next one's.
+Compliant rows (Σ > 0) are springs, met implicitly in (1).
+
+[1] Andersen, Rattle: a velocity version of the Shake algorithm, Journal of Computational Physics 52 (1983) 24-34.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.dynamics.articulated import (
+    Articulation,
+    Factors,
+    articulation,
+    factorise,
+    room_for_factors,
+    substitute,
+)
+from stickslip.dynamics.joints import (
+    RECOVERY,
+    JointRows,
+    Placement,
+    joint_errors,
+    joint_rows,
+    room_for_joints,
+    unplaced,
+)
+from stickslip.dynamics.motion import times
+from stickslip.dynamics.rotations import to_matrix, turn
+from stickslip.jit import kernel
+from stickslip.scene.model import Floats, Integers, Kind, Model, State
+
+NEWTON_LIMIT = 12
+EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
+NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself
+
+
+class JointModel(NamedTuple):
+    """What joints need of a Model; see there."""
+
+    planar: bool
+    kind: Integers
+    mass: Floats
+    inertia: Floats
+    inverse_mass: Floats
+    inverse_inertia: Floats
+    joint: Integers
+    joint_a: Integers
+    joint_b: Integers
+    joint_anchor_a: Floats
+    joint_anchor_b: Floats
+    joint_frame_a: Floats
+    joint_frame_b: Floats
+    joint_lower: Floats
+    joint_upper: Floats
+    joint_target: Floats
+    joint_strength: Floats
+    joint_compliance: Floats
+    joint_damping: Floats
+
+
+class Held(NamedTuple):
+    """The joints of a scene, their rows and factors at the state at hand, and room."""
+
+    model: JointModel
+    rows: JointRows
+    tree: Articulation
+    factors: Factors
+    bounded: Integers  # (m,)   rows with bounds: limits and motors
+    soft: Integers  # (ng,)   1 where a group has compliant rows
+    mass: Floats  # (nb, 6, 6)   world axes
+    wanted: Floats  # (nr,)   right side of the rows
+    impulse: Floats  # (nr,)   λ of all rows, in all of the step
+    shift: Floats  # (nb, 6)   d of (2)
+    before: Floats  # (nr,)   errors at the start of the step
+    placement: Placement
+    turned: Floats  # (3,)
+
+
+def held_by(model: Model) -> Held:
+    rows = room_for_joints(model)
+    subset = JointModel(*(getattr(model, name) for name in JointModel._fields))
+    bodies, joints = model.kind.size, model.joint.size
+    still = State(np.zeros((bodies, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)), np.zeros((bodies, 6)))
+    count = int(joint_rows(subset, still, 1.0, rows)) if joints else 0
+    rows = JointRows(*(column[:count].copy() for column in rows))
+    free = np.isinf(rows.lower) & np.isinf(rows.upper)
+    number = np.arange(joints)
+    first = np.searchsorted(rows.joint, number)
+    held = np.array([np.count_nonzero(free & (rows.joint == j)) for j in number], np.int64)
+    turns = np.where(model.kind == Kind.FREE, 1.0 + (np.abs(model.inverse_inertia).sum(axis=(1, 2)) > 0), 0.0)
+    tree = articulation(model.joint_a, model.joint_b, first.astype(np.int64), held, turns)
+    soft = np.zeros(tree.group_start.size - 1, np.int64)
+    for j in np.flatnonzero((model.joint_compliance > 0) & (held > 0)):
+        soft[max(tree.group[model.joint_a[j]], tree.group[model.joint_b[j]])] = 1
+    return Held(
+        subset, rows, tree, room_for_factors(tree), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
+        np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros(count), unplaced(), np.zeros(3),
+    )  # fmt: skip
+
+
+@kernel
+def articulate(held, state, h):
+    """Rows, masses and factors at a state."""
+    model, tree = held.model, held.tree
+    joint_rows(model, state, h, held.rows)
+    R = held.placement.orientation
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0:
+            to_matrix(state.quaternion[b], R)
+            mass_of(model, b, R, held.mass[b])
+    rows = held.rows
+    factorise(tree, held.mass, rows.jacobian_a, rows.jacobian_b, rows.compliance, held.factors)
+
+
+@kernel
+def mass_of(model, b, R, M):
+    """The mass of a body, world axes; zero where it cannot move."""
+    for r in range(6):
+        for c in range(6):
+            M[r, c] = 0.0
+    for r in range(3):
+        if model.inverse_mass[b, r] > 0.0:
+            M[r, r] = model.mass[b]
+    if model.planar:
+        M[4, 4] = model.inertia[b, 1, 1] if model.inverse_inertia[b, 1, 1] > 0.0 else 0.0
+        return
+    I = model.inertia[b]  # noqa: E741
+    for r in range(3):
+        x, y, z = times(I, R[r, 0], R[r, 1], R[r, 2])
+        for c in range(3):
+            M[3 + r, 3 + c] = R[c, 0] * x + R[c, 1] * y + R[c, 2] * z
+
+
+@kernel
+def rates(held, v, biased):
+    """wanted <- G v + b of the bilateral rows, without b where not `biased`, and zero there where they are compliant."""
+    rows, wanted = held.rows, held.wanted
+    for i in range(wanted.size):
+        wanted[i] = 0.0
+        if biased or rows.compliance[i] == 0.0:
+            wanted[i] = row_rate(rows, i, v) + (rows.bias[i] if biased else 0.0)
+
+
+@kernel
+def row_rate(rows, i, v):
+    rate, a, b = 0.0, rows.body_a[i], rows.body_b[i]
+    for k in range(6):
+        rate += rows.jacobian_a[i, k] * v[a, k] + rows.jacobian_b[i, k] * v[b, k]
+    return rate
+
+
+@kernel
+def hold(held, share, v):
+    """v <- v + Δv with M Δv = Gᵀ λ, G Δv + Σ λ = -wanted; λ, times `share`, is added to the impulses."""
+    tree, x = held.tree, held.factors.x
+    for group in range(tree.group_start.size - 1):
+        begin, end = tree.group_start[group], tree.group_start[group + 1]
+        for k in range(begin, end):
+            for r in range(6):
+                x[k, r] = 0.0
+            if tree.body[k] < 0:
+                for r in range(tree.size[k]):
+                    x[k, r] = held.wanted[tree.first_row[k] + r]
+        substitute(tree, held.factors, group, begin)
+        for k in range(begin, end):
+            b = tree.body[k]
+            if b >= 0:
+                for r in range(6):
+                    v[b, r] += x[k, r]
+            else:
+                for r in range(tree.size[k]):
+                    held.impulse[tree.first_row[k] + r] += share * x[k, r]
+
+
+@kernel
+def halve(held, free, v, hit):
+    """v <- ½ (v* + v⁺) of (3), from v = v⁺ and `free` = v*, where a body is not hit."""
+    for k in range(held.tree.size.size):
+        b = held.tree.body[k]
+        if b >= 0 and not hit[b]:
+            for r in range(6):
+                v[b, r] = 0.5 * (free[b, r] + v[b, r])
+
+
+@kernel
+def fasten(held, state, h, v):
+    """(2): correct the positions, which have moved already; d / h is added to v (nb, 6)."""
+    rows, wanted, shift, before = held.rows, held.wanted, held.shift, held.before
+    largest = 0.0
+    for i in range(wanted.size):
+        before[i] = rows.error[i]
+        largest = max(largest, abs(before[i]))
+    if largest > NOTABLE:
+        for i in range(wanted.size):
+            wanted[i] = RECOVERY * before[i]
+        displace(held, state, 0.0)
+    shares = 1.0 - RECOVERY
+    last = np.inf
+    for _ in range(NEWTON_LIMIT):
+        joint_errors(held.model, state, rows, held.placement, held.turned)
+        largest = 0.0
+        for i in range(wanted.size):
+            left = shares * before[i] if abs(before[i]) > NOTABLE else 0.0
+            wanted[i] = rows.error[i] - left if rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf else 0.0
+            largest = max(largest, abs(wanted[i]))
+        if not EXACT < largest < 0.5 * last:
+            break
+        last = largest
+        displace(held, state, 1.0 / h)
+        for k in range(held.tree.size.size):
+            b = held.tree.body[k]
+            if b >= 0:
+                for r in range(6):
+                    v[b, r] += shift[b, r] / h
+
+
+@kernel
+def displace(held, state, share):
+    """One correction of the positions by `wanted`."""
+    shift, tree = held.shift, held.tree
+    for k in range(tree.size.size):
+        if tree.body[k] >= 0:
+            for r in range(6):
+                shift[tree.body[k], r] = 0.0
+    hold(held, share, shift)
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0:
+            for r in range(3):
+                state.position[b, r] += shift[b, r]
+            turn(state.quaternion[b], 1.0, shift[b, 3], shift[b, 4], shift[b, 5])

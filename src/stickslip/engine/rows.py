@@ -1,0 +1,257 @@
+"""The arrays of a step: rows of contacts and of joints, the law they obey, the answer, and the memory between steps.
+
+`prepare` fills them from a state, a solve finds the impulses, `finish` moves the bodies. Blocks of rows are numbered
+0 … n - 1 for the contacts that take part, of D components each (2 in the plane, 3 in space, 4 with spin), and n … n +
+m - 1 for the bounded rows of joints (limits and motors) that do. Bilateral rows are eliminated (dynamics/held.py): what
+an impulse does to the bodies, `response`, reaches all that hang together with the two that it acts on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.broadphase import Workspace, workspace
+from stickslip.collision.contacts import Contacts, room_for
+from stickslip.dynamics.held import Held, held_by
+from stickslip.dynamics.motion import Bodies, bodies_of
+from stickslip.friction.terms import LawNumbers
+from stickslip.scene.model import Floats, Integers, Kind, Model
+
+Booleans = NDArray[np.bool_]
+
+# places in Work.count
+FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS = range(10)
+METHODS = ("none", "sweeps", "correction", "outside")
+NO_SOLVE, SWEEPS, CORRECTION, OUTSIDE = range(4)
+
+
+class Rules(NamedTuple):
+    """What a run asks of every step."""
+
+    law: LawNumbers
+    tol: float  # on the residual
+    swept: bool  # contacts obey a cone law, which compiled sweeps solve
+    associated: bool  # the associated law instead of Coulomb's
+    relaxes_friction: bool  # tangents have a compliance of their own
+    euler: bool  # bodies in contact move with their velocity at the end of the step
+    sweeps: int  # of Gauss–Seidel at most
+    patience: int  # see NSGS; for up to `few` contacts, for which the interior point method takes over
+    few: int
+    long_patience: int  # for more of them
+
+
+class Surfaces(NamedTuple):
+    """What the contact law needs of a Model."""
+
+    body: Integers  # (ns,)
+    material: Integers  # (ns,)
+    friction_static: Floats  # (nm, nm)
+    friction_kinetic: Floats  # (nm, nm)
+    restitution: Floats  # (nm, nm)
+    stiffness: Floats  # (nm, nm)
+    damping: Floats  # (nm, nm)
+    stiffness_tangent: Floats  # (nm, nm)
+    damping_tangent: Floats  # (nm, nm)
+    patch: Floats  # (nm, nm)
+
+
+class Rows(NamedTuple):
+    """Room for `capacity` contacts and all bounded joint rows."""
+
+    part: Integers  # (capacity,)   of each contact found: whether it takes part, see friction/terms.py
+    found: Integers  # (capacity,)   of each that does, its number among those found
+    body: Integers  # (capacity, 2)
+    frame: Floats  # (capacity, 3, 3)   n, t, o by rows
+    jacobian: Floats  # (capacity, 2, D, 6)   by side and component
+    number: Integers  # (nb,)   of the bounded joint rows that take part, in JointRows
+    start: Integers  # (capacity + nb + 1,)   where the responses of a block begin
+    reached: Integers  # (room,)   a body that a block moves
+    response: Floats  # (room, D, 6)   and how, by unit impulses
+
+
+class Law(NamedTuple):
+    """What a step asks of its blocks; bounded rows are numbered apart."""
+
+    q: Floats  # (D capacity,)   velocities of contacts without impulses but those of joints, with w
+    w: Floats  # (capacity,)   d of the normals, see friction/terms.py
+    compliance: Floats  # (capacity,)   ε of the normals
+    compliance_tangent: Floats  # (capacity,)   ε_t
+    damped: Floats  # (capacity,)   ε_t h b_t
+    mu: Floats  # (capacity,)   that holds
+    shift: Floats  # (capacity,)   of the cone law: μ, or 0 where it is the associated one
+    sliding: Booleans  # (capacity,)
+    before: Floats  # (D capacity,)   velocities at the start
+    restitution: Floats  # (capacity,)   of a contact that bounces, else 0
+    own: Floats  # (d², capacity)   W_ii with ε, entries by rows; d = min(D, 3)
+    inverse: Floats  # (capacity, 9)   of it where that is of use, see solvers/nsgs.py
+    scale: Floats  # (capacity,)   √ρ, ρ = d / tr W_ii: makes impulses and velocities comparable
+    bounded_q: Floats  # (nb,)   rates of bounded rows, with their bias
+    bounded_own: Floats  # (nb,)   their W_ii with Σ
+    lower: Floats  # (nb,)
+    upper: Floats  # (nb,)
+
+
+class Answer(NamedTuple):
+    """What a step finds, and where it starts from."""
+
+    free: Floats  # (nb, 6)   velocities with joints but without contacts and bounded rows
+    start: Floats  # (D capacity,)   impulses of the step before
+    trend: Floats  # (D capacity,)   how they changed in it
+    p: Floats  # (D capacity,)   impulses
+    u: Floats  # (D capacity,)   velocities of the contacts under the law, with w and ε p
+    bounded: Floats  # (nb,)   λ of bounded rows
+    bounded_u: Floats  # (nb,)
+    v: Floats  # (nb, 6)   velocities of the bodies
+
+
+class Islands(NamedTuple):
+    """Blocks that hang together through bodies that move: those of island i are member[start[i]] … in order."""
+
+    root: Integers  # (bodies + groups,)   union-find
+    label: Integers  # (bodies + groups,)
+    of_block: Integers  # (capacity + nb,)
+    start: Integers  # (capacity + nb + 1,)
+    member: Integers  # (capacity + nb,)
+    stiff: Integers  # (capacity + nb,)   1 where an island has joints
+    degree: Integers  # (bodies,)   zeros, for engine/correct.py
+
+
+class Work(NamedTuple):
+    """All that the steps of a run share and fill anew."""
+
+    count: Integers  # (10,)   FOUND … LIMITS
+    residual: Floats  # (1,)
+    free: Booleans  # (nb,)   whether a body moves by the forces on it
+    moving: Booleans  # (nb,)   whether it moves at all
+    hit: Booleans  # (nb,)   whether it moves with its velocity at the end of the step
+    bodies: Bodies
+    surfaces: Surfaces
+    collision: Workspace
+    contacts: Contacts
+    rows: Rows
+    law: Law
+    answer: Answer
+    islands: Islands
+    held: Held
+
+
+class Memory(NamedTuple):
+    """The contacts of the last step and their impulses in world axes, by which the next one starts."""
+
+    known: Integers  # (1,)   how many
+    moved: Booleans  # (1,)   whether the last step took more than a sweep
+    key: Integers  # (capacity, 3)   shape_a, shape_b, feature
+    impulse: Floats  # (capacity, 3)
+    trend: Floats  # (capacity, 3)   how they changed in that step
+    moment: Floats  # (capacity,)   about the normal
+    joint: Floats  # (nr,)   λ of joint rows
+
+
+class Record(NamedTuple):
+    """What a run leaves of each step: room for `steps` of them and `capacity` contacts in all."""
+
+    position: Floats  # (steps, nb, 3)
+    quaternion: Floats  # (steps, nb, 4)
+    velocity: Floats  # (steps, nb, 6)
+    status: Integers  # (steps,)
+    iterations: Integers  # (steps,)
+    method: Integers  # (steps,)
+    residual: Floats  # (steps,)
+    joint_impulse: Floats  # (steps, nr)
+    contact_start: Integers  # (steps + 1,)
+    shape_a: Integers  # (capacity,)
+    shape_b: Integers  # (capacity,)
+    feature: Integers  # (capacity,)
+    point: Floats  # (capacity, 3)
+    normal: Floats  # (capacity, 3)
+    tangent: Floats  # (capacity, 3)
+    gap: Floats  # (capacity,)
+    friction: Floats  # (capacity,)
+    impulse: Floats  # (capacity, 3)   n, t, o
+    velocity_after: Floats  # (capacity, 3)   relative, n, t, o
+    moment: Floats  # (capacity,)   about n
+    spin: Floats  # (capacity,)   relative, about n
+    state: Integers  # (capacity,)   of problems.contact_states.State
+    left_out: Integers  # (capacity,)   of friction/terms.py
+
+
+def components(model: Model, spin: bool) -> int:
+    return 2 if model.planar else 4 if spin else 3
+
+
+def room_to_work(model: Model, spin: bool, capacity: int, reach: int) -> Work:
+    """`reach`: room for responses."""
+    D, bodies = components(model, spin), model.kind.size
+    held = held_by(model)
+    bounded = held.bounded.size
+    surfaces = Surfaces(
+        model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
+    )
+    return Work(
+        count=np.zeros(10, np.int64),
+        residual=np.zeros(1),
+        free=model.kind == Kind.FREE,
+        moving=model.kind != Kind.STATIC,
+        hit=np.zeros(bodies, np.bool_),
+        bodies=bodies_of(model),
+        surfaces=surfaces,
+        collision=workspace(model),
+        held=held,
+        **room_for_contacts(D, bodies, held.tree.group_start.size - 1, bounded, capacity, reach),
+    )
+
+
+def room_for_contacts(D: int, bodies: int, groups: int, bounded: int, capacity: int, reach: int) -> dict[str, Any]:
+    d, blocks = min(D, 3), capacity + bounded
+
+    def numbers(*shape: int) -> Floats:
+        return np.zeros(shape)
+
+    def integers(*shape: int) -> Integers:
+        return np.zeros(shape, np.int64)
+
+    c, n, size = capacity, bounded, D * capacity
+    rows = Rows(
+        integers(c), integers(c), integers(c, 2), numbers(c, 3, 3), numbers(c, 2, D, 6),
+        integers(n), integers(blocks + 1), integers(reach), numbers(reach, D, 6),
+    )  # fmt: skip
+    law = Law(
+        numbers(size), *(numbers(c) for _ in range(6)), np.zeros(c, np.bool_), numbers(size), numbers(c),
+        numbers(d * d, c), numbers(c if d == 3 else 0, 9), numbers(c), *(numbers(n) for _ in range(4)),
+    )  # fmt: skip
+    answer = Answer(
+        numbers(bodies, 6), *(numbers(size) for _ in range(4)), numbers(n), numbers(n), numbers(bodies, 6)
+    )  # fmt: skip
+    islands = Islands(
+        integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
+        integers(blocks), integers(bodies),
+    )  # fmt: skip
+    return {"contacts": room_for(capacity), "rows": rows, "law": law, "answer": answer, "islands": islands}
+
+
+def no_memory(capacity: int, joint_rows: int) -> Memory:
+    return Memory(
+        np.zeros(1, np.int64), np.zeros(1, np.bool_), np.zeros((capacity, 3), np.int64), np.zeros((capacity, 3)),
+        np.zeros((capacity, 3)), np.zeros(capacity), np.zeros(joint_rows),
+    )  # fmt: skip
+
+
+def room_to_record(work: Work, steps: int, capacity: int) -> Record:
+    bodies = work.free.size
+
+    def numbers(*shape: int) -> Floats:
+        return np.zeros((capacity, *shape))
+
+    def integers(count: int) -> Integers:
+        return np.zeros(count, np.int64)
+
+    return Record(
+        np.empty((steps, bodies, 3)), np.empty((steps, bodies, 4)), np.empty((steps, bodies, 6)),
+        integers(steps), integers(steps), integers(steps), np.zeros(steps),
+        np.zeros((steps, work.held.wanted.size)), integers(steps + 1),
+        integers(capacity), integers(capacity), integers(capacity), numbers(3), numbers(3), numbers(3), numbers(),
+        numbers(), numbers(3), numbers(3), numbers(), numbers(), integers(capacity), integers(capacity),
+    )  # fmt: skip
