@@ -14,6 +14,7 @@ q± = q moved by ±ε v; its error is of order ε² |v|², and ε is chosen so t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -40,14 +41,26 @@ class ContactPoint:
     restitution: float = 0.0  # [-]
     drift: Callable[[Vector, Vector], Given] | None = None  # Ȧ v of (q, v); where None, by central difference
     name: str = "contact"
+    stiffness: float = math.inf  # along the normal; inf is rigid   [N/m]
+    damping: float = 0.0  # along the normal   [N s/m]
+    stiffness_tangent: float = math.inf  # [N/m]
+    damping_tangent: float = 0.0  # [N s/m]
+    patch: float = 0.0  # e_r of friction/limit_surface.py; 0 is a point   [m]
 
     def __post_init__(self) -> None:
         kinetic = self.friction if self.friction_kinetic is None else self.friction_kinetic
         object.__setattr__(self, "friction_kinetic", kinetic)
-        for field in ("friction", "friction_kinetic", "restitution"):
+        for field in ("friction", "friction_kinetic", "restitution", "damping", "damping_tangent", "patch"):
             value = getattr(self, field)
-            if not (isinstance(value, int | float) and np.isfinite(value) and value >= 0):
+            if not (isinstance(value, int | float) and 0 <= value < math.inf):
                 raise InputError(f"ContactPoint {self.name!r}: {field} is {value!r}, expected a number >= 0")
+        for field in ("stiffness", "stiffness_tangent"):
+            value = getattr(self, field)
+            if not (isinstance(value, int | float) and value > 0):
+                raise InputError(
+                    f"ContactPoint {self.name!r}: {field} is {value!r}, expected a positive number, or inf for a rigid "
+                    "surface"
+                )
 
 
 @dataclass(frozen=True, eq=False)

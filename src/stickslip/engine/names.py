@@ -115,7 +115,8 @@ def settings_of(value: Any) -> list[str]:
 
 
 def names_of(value: Any) -> list[str]:
-    return [field.name for field in fields(value)]
+    """Fields, those of the class itself before those that all formulations have."""
+    return [field.name for field in sorted(fields(value), key=lambda field: field.kw_only)]
 
 
 def check_type(owner: str, given: Any, default: Any) -> None:

@@ -22,26 +22,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from stickslip.errors import InputError, StepFailed
-from stickslip.friction.cones import RoundCones
-from stickslip.friction.coulomb import Coulomb
-from stickslip.friction.formulation import Formulation
-from stickslip.friction.impact import Newton
-from stickslip.friction.limit_surface import LimitSurface
-from stickslip.friction.stabilisation import Gap, Relaxation
-from stickslip.problems.cone import ConeProblem
-from stickslip.problems.contact_states import contact_residuals
-from stickslip.problems.files import save
-from stickslip.problems.lcp import LCP
-from stickslip.problems.residual import judge_cone
-from stickslip.scene.compile import Drives, compile_scene
-from stickslip.scene.model import Model, State
-from stickslip.scene.scene import Scene
 from stickslip.engine.march import Ended, Record, Rules, march, posed, remember, room_to_record
 from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder
 from stickslip.engine.step import Engine, StepOutcome, step
 from stickslip.engine.trajectory import Trajectory
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
+from stickslip.errors import InputError, StepFailed
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.formulation import Formulation
+from stickslip.friction.impact import Newton
+from stickslip.friction.stabilisation import Gap, Relaxation
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.contact_states import contact_residuals
+from stickslip.problems.files import save
+from stickslip.problems.residual import judge_cone
+from stickslip.scene.compile import Drives, compile_scene
+from stickslip.scene.model import Model, State
+from stickslip.scene.scene import Scene
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.cone_interior_point import iterate as follow_path
 from stickslip.solvers.solution import Solver, Status
@@ -51,7 +48,6 @@ SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel i
 FACTORISATIONS, RESTARTS = 150, 12  # of the interior point method, see ConeInteriorPoint
 MOST_STEPS = 1024  # in one call of the compiled loop
 CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
-ROUND = (RoundCones, LimitSurface)  # whose problems have the tolerance of ConeProblem
 PATIENT = 2.0  # seconds before a progress bar shows
 
 
@@ -139,8 +135,7 @@ class Run:
         """That each step is solved to: the caller's, the solver's, or that of the problem the formulation makes."""
         if self.tol is not None:
             return self.tol
-        posed = ConeProblem if isinstance(self.formulation, ROUND) else LCP
-        return getattr(self.solver, "tol", posed.tolerance)
+        return getattr(self.solver, "tol", self.formulation.tolerance)
 
     def chunks(self, steps: int) -> Iterator[Chunk]:
         """The steps, some at a time."""

@@ -20,23 +20,20 @@ from stickslip.collision.broadphase import find_contacts
 from stickslip.dynamics.contact_rows import fill_rows
 from stickslip.dynamics.joints import JointRows, joint_rows, room_for_joints
 from stickslip.dynamics.motion import advance, free_motion
-from stickslip.errors import InputError
-from stickslip.friction.box import Box
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import friction_now, is_sliding
-from stickslip.friction.formulation import Formulation
-from stickslip.friction.hybrid import Hybrid
-from stickslip.friction.impact import Poisson, poisson
-from stickslip.friction.limit_surface import LimitSurface
-from stickslip.friction.phantom import Phantom
-from stickslip.scene.model import Floats, Integers, Model, State
 from stickslip.engine.assemble import FreeRows, contact_problem, free_rows, grain_angles, spread
 from stickslip.engine.march import Memory, Work, no_memory, recall, remember, room_to_work, states
+from stickslip.errors import InputError
+from stickslip.friction.active import ActiveRows, contact_terms
+from stickslip.friction.active import spread as spread_impulses
+from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.formulation import Formulation
+from stickslip.friction.impact import RowImpulses, poisson
+from stickslip.friction.limit_surface import LimitSurface
+from stickslip.scene.model import Floats, Integers, Model, State
 from stickslip.solvers.solution import Solution, Solver
 from stickslip.solvers.solve import solve
 
 FIRST_ROOM = 64  # contacts
-LAGGED = (Box, Hybrid, Phantom)  # friction bounded or relaxed by the normal impulse of the step before
 
 
 @dataclass(eq=False)
@@ -88,7 +85,7 @@ def step(
     """Advance the state by one step. The solve may have failed, which the outcome says."""
     started = time.perf_counter()
     problem, count = pose(engine, state, formulation if isinstance(formulation, LimitSurface) else None)
-    if isinstance(formulation, LAGGED):
+    if formulation.lagged:
         problem = with_first_loads(engine, problem, count, formulation, solver, tol)
     impulses, answer = solve_contacts(formulation, problem, solver, tol)
     v = problem.velocity_after(impulses)
@@ -97,7 +94,7 @@ def step(
     advance(engine.work.bodies, state, engine.h, spread(engine.free, v, engine.work.bodies.v))
     u = problem.H.T @ v + problem.w
     seconds = time.perf_counter() - started
-    mu = friction_that_held(problem, formulation.slip_speed)
+    mu = contact_terms(problem, formulation.law(problem.h)).mu
     return StepOutcome(problem, answer, count, mu, impulses.p, u, contact_states(problem, mu, impulses.p, u), seconds)
 
 
@@ -177,21 +174,14 @@ def solve_contacts(
     """The impulses of contacts and joints, and the answer of the mathematical problem they come from."""
     answers = []
 
-    def solve_once(problem: ContactProblem) -> Impulses:
-        answers.append(solve(formulation.pose(problem), method=solver, tol=tol, x0=formulation.start(problem)))
-        return formulation.impulses(problem, answers[-1].x)
+    def solve_once(rows: ActiveRows) -> RowImpulses:
+        posed = formulation.posed(rows)
+        answers.append(solve(posed.problem, method=solver, tol=tol, x0=posed.start))
+        return posed.decode(answers[-1].x)
 
-    if isinstance(formulation.impact, Poisson):
-        impulses = poisson(problem, solve_once, formulation.impact.rest_speed)
-    else:
-        impulses = solve_once(problem)
+    rows = formulation.rows(problem)
+    impulses = spread_impulses(problem, rows.contacts, poisson(rows, solve_once))
     return impulses, min(answers, key=lambda answer: (answer.solved, -answer.residual))
-
-
-def friction_that_held(problem: ContactProblem, slip_speed: float) -> Floats:
-    """(nc,) static or kinetic, by the velocity at the start."""
-    slip = problem.start_velocity.reshape(-1, problem.dimension)[:, 1:3]
-    return friction_now(problem.mu, problem.mu_kinetic, is_sliding(slip, slip_speed))
 
 
 def contact_states(problem: ContactProblem, mu: Floats, p: Floats, u: Floats) -> Integers:

@@ -33,10 +33,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.errors import InputError, SolveFailed
-from stickslip.friction.active import active_rows
+from stickslip.friction.active import contact_terms
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.stabilisation import Relaxation, normal_terms, tangent_terms
 from stickslip.problems.cone import Law
 from stickslip.problems.matrix import Dense, Vector, as_dense, vector
 from stickslip.problems.residual import project_cone
@@ -103,8 +102,8 @@ def stiff_limit(problem: ContactProblem, weights: ArrayLike | None = None) -> St
 
 
 def own_weights(problem: ContactProblem) -> Vector:
-    normal, tangent = normal_terms(problem, Relaxation())[1], tangent_terms(problem, Relaxation())[0]
-    contacts = np.column_stack([normal, *[tangent] * (problem.dimension - 1)]).ravel()
+    terms = contact_terms(problem, CompliantCone().law(problem.h))
+    contacts = np.column_stack([terms.compliance, *[terms.compliance_tangent] * (problem.dimension - 1)]).ravel()
     return np.concatenate([contacts, problem.compliance])
 
 
@@ -180,8 +179,7 @@ class Face:
     def of(cls, problem: ContactProblem, D: Vector, v: Vector, law: Law) -> Face:
         """What the velocities v of the rigid problem leave open, where what slides lifts (associated) or does not."""
         d, columns, n = problem.dimension, problem.H.shape[1], D.size
-        formulation = CompliantCone()
-        mu = active_rows(problem, formulation.stabilisation, formulation.impact, formulation.slip_speed).mu
+        mu = contact_terms(problem, CompliantCone().law(problem.h)).mu
         u = (problem.H.T @ v + problem.w).reshape(-1, d)
         u[:, 0] += problem.gap / problem.h
         g = problem.G.T @ v + problem.b

@@ -19,21 +19,16 @@ from numpy.typing import ArrayLike
 
 from stickslip.dynamics.generalized import Instant, System, evaluate
 from stickslip.dynamics.joints import RECOVERY
+from stickslip.engine.simulate import count_steps
+from stickslip.engine.step import contact_states, loaded_without_friction, solve_contacts
+from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.errors import StepFailed
+from stickslip.friction.active import contact_terms
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.problems.files import save
 from stickslip.problems.matrix import Dense, Indices, Vector, vector
-from stickslip.engine.simulate import count_steps
-from stickslip.engine.step import (
-    LAGGED,
-    contact_states,
-    friction_that_held,
-    loaded_without_friction,
-    solve_contacts,
-)
-from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.solvers.solution import Solution, Solver, Status
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
@@ -152,7 +147,7 @@ def step_system(
     """One step (1) from an instant; `previous` are the contact impulses of the step before."""
     started = clock.perf_counter()
     problem = system_problem(system, at, h, force, previous)
-    if isinstance(formulation, LAGGED) and problem.contacts:
+    if formulation.lagged and problem.contacts:
         new = previous[:: problem.dimension] == 0
         problem = loaded_without_friction(problem, new, formulation, solver, tol) if new.any() else problem
     impulses, answer = solve_contacts(formulation, problem, solver, tol)
@@ -164,7 +159,7 @@ def step_system(
         v=v,
         impulse=impulses.p,
         velocity=problem.H.T @ v,
-        friction=friction_that_held(problem, formulation.slip_speed),
+        friction=contact_terms(problem, formulation.law(h)).mu,
         seconds=clock.perf_counter() - started,
     )
 
@@ -184,6 +179,11 @@ def system_problem(
         mu_kinetic=[contact.friction_kinetic for contact in contacts],
         gap=at.gap,
         restitution=[contact.restitution for contact in contacts],
+        stiffness=[contact.stiffness for contact in contacts],
+        damping=[contact.damping for contact in contacts],
+        stiffness_tangent=[contact.stiffness_tangent for contact in contacts],
+        damping_tangent=[contact.damping_tangent for contact in contacts],
+        patch=[contact.patch for contact in contacts],
         previous=previous,
         G=at.G.T,
         b=RECOVERY * at.constraint_error / h,

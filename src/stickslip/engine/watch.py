@@ -22,7 +22,6 @@ import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
-from stickslip.friction.directions import is_sliding
 from stickslip.problems.contact_states import State
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense
 
@@ -64,7 +63,7 @@ class JamWatch:
     ) -> None:
         """At a step that is made: `states` are those it led to, `contacts` a key that persists and a name for each."""
         slip = problem.start_velocity.reshape(-1, problem.dimension)[:, 1:]
-        sliding = is_sliding(slip, slip_speed)
+        sliding = np.linalg.norm(slip, axis=1) > slip_speed
         closed = np.flatnonzero(states != State.OPEN)
         now: set[Hashable] = set()
         for i in closed[sliding[closed]]:

@@ -1,44 +1,62 @@
 """What every formulation starts from: the contacts that take part, and how they answer to impulses.
 
-Contacts that are left out (friction/stabilisation.py, friction/impact.py) have no rows here and no impulse.
+    (u, g) = W x + q,    x = (p, λ): the k contacts that take part and the m bounded joint rows                  (1)
+
+W and q have the terms ε and d of the normals (friction/terms.py), so that 0 <= p_n ⊥ u_n >= 0 is the law of a contact;
+what friction needs is beside them. Contacts that are left out have no rows here and no impulse. `ActiveRows` is all
+that a formulation sees of a step: the engine fills one by compiled code, and `active_rows` makes one of a
+ContactProblem that a user brings.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import friction_now, is_sliding
 from stickslip.friction.elimination import with_diagonal
-from stickslip.friction.impact import Impact, fast, rebound, still_open
-from stickslip.friction.stabilisation import Stabilisation, normal_terms, takes_part, tangent_terms
+from stickslip.friction.impact import RowImpulses
+from stickslip.friction.terms import (
+    TAKES_PART,
+    LawNumbers,
+    friction_of,
+    normal_terms,
+    part,
+    returned,
+    slip_of,
+    tangent_terms,
+)
+from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Indices, Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)
 class ActiveRows:
-    """(u, g) = W x + q over the k contacts that take part and the m bounded joint rows, x = (p, λ).
+    """One step as (1) of friction/active.py, and what friction needs to know of its contacts."""
 
-    W and q have the terms ε and d of the normals, so that 0 <= p_n ⊥ u_n >= 0 is the law of a contact.
-    """
-
-    contacts: Indices  # (k,)   their numbers in the ContactProblem
-    dimension: int  # d
-    W: Matrix  # (d k + m, d k + m)
+    contacts: Indices  # (k,)   their numbers among all contacts of the step
+    dimension: int  # d: 2 in the plane, 3 in space, 4 with spin
+    h: float  # step   [s]
+    W: Matrix  # (d k + m, d k + m)   dense, or CSR where it is large
     q: Vector  # (d k + m,)
-    lower: Vector  # (m,)   of λ
+    lower: Vector  # (m,)   of λ   [N s]
     upper: Vector  # (m,)
     mu: Vector  # (k,)   static or kinetic, as it holds now
+    mu_static: Vector  # (k,)
     sliding: NDArray[np.bool_]  # (k,)
-    slip: Dense  # (k, d - 1)   tangential velocity at the start
+    slip: Dense  # (k, d - 1)   velocity of the tangents, and of spin, at the start   [m/s, rad/s]
     previous: Dense  # (k, d)   impulses of the step before
     compliance_tangent: Vector  # (k,)   ε_t
     bristle: Dense  # (k, d - 1)   d_t of a contact that sticks
+    returned: Vector  # (k,)   e of contacts that bounce by Poisson's rule, 0 elsewhere
+    patch: Vector  # (k,)   e_r of friction/limit_surface.py   [m]
+    grain: Vector  # (k,)   angle of the axes of anisotropic friction   [rad]
+    point: Dense  # (k, 3)   where the contacts are   [m]
+    time: float  # at the start   [s]
 
     @property
     def count(self) -> int:
@@ -60,45 +78,97 @@ class ActiveRows:
         return np.arange(self.dimension * self.count, self.q.size)
 
 
-@lru_cache(maxsize=2)  # pose, start and impulses of a step ask for the same
-def active_rows(problem: ContactProblem, stabilisation: Stabilisation, impact: Impact, slip_speed: float) -> ActiveRows:
-    contacts = active_contacts(problem, stabilisation, impact)
+def active_rows(problem: ContactProblem, law: LawNumbers) -> ActiveRows:
+    """The rows of a ContactProblem."""
+    terms = contact_terms(problem, law)
     d, response = problem.dimension, problem.response
-    bounces = fast(problem, impact)
-    offset, compliance = normal_terms(problem, stabilisation)
-    offset = np.where(bounces, rebound(problem, impact), offset)
-    compliance_tangent, damping = tangent_terms(problem, stabilisation)
-    slip = problem.start_velocity.reshape(-1, d)[contacts, 1:]
-    previous = by_contact(problem.previous, d)[contacts]
-    sliding = is_sliding(slip, slip_speed)
+    contacts = np.flatnonzero(terms.part == TAKES_PART)
     W, q = restricted(response.W, response.q, contacts, problem.contacts, d)
-    diagonal = np.zeros_like(q)
-    rows = d * np.arange(contacts.size)
-    diagonal[rows] = compliance[contacts]
-    q[rows] += offset[contacts]
-    chosen = compliance_tangent[contacts]
+    diagonal, normal = np.zeros_like(q), d * np.arange(contacts.size)
+    diagonal[normal] = terms.compliance[contacts]
+    q[normal] += terms.offset[contacts]
+    slip = problem.start_velocity.reshape(-1, d)[contacts, 1:]
+    previous = problem.previous.reshape(-1, d)[contacts]
+    compliance_tangent = terms.compliance_tangent[contacts]
     return ActiveRows(
         contacts=contacts,
         dimension=d,
+        h=problem.h,
         W=with_diagonal(W, diagonal),
         q=q,
         lower=problem.lower[response.bounded],
         upper=problem.upper[response.bounded],
-        mu=friction_now(problem.mu[contacts], problem.mu_kinetic[contacts], sliding),
-        sliding=sliding,
+        mu=terms.mu[contacts],
+        mu_static=problem.mu[contacts],
+        sliding=terms.sliding[contacts],
         slip=slip,
         previous=previous,
-        compliance_tangent=chosen,
-        bristle=-(chosen[:, None] * previous[:, 1:] + damping[contacts][:, None] * slip),
+        compliance_tangent=compliance_tangent,
+        bristle=-(compliance_tangent[:, None] * previous[:, 1:] + terms.drag[contacts][:, None] * slip),
+        returned=terms.returned[contacts],
+        patch=problem.patch[contacts],
+        grain=problem.grain[contacts],
+        point=problem.point.reshape(-1, 3)[contacts],
+        time=problem.time,
     )
 
 
-def active_contacts(problem: ContactProblem, stabilisation: Stabilisation, impact: Impact) -> Indices:
-    return np.flatnonzero(takes_part(problem, stabilisation) & ~still_open(problem, impact))
+class ContactTerms(NamedTuple):
+    """friction/terms.py for all contacts of a problem, (nc,) each."""
+
+    part: Indices  # TAKES_PART, or why not
+    offset: Vector  # d
+    compliance: Vector  # ε
+    compliance_tangent: Vector  # ε_t
+    drag: Vector  # ε_t h b_t
+    mu: Vector  # static or kinetic, as it holds now
+    sliding: NDArray[np.bool_]
+    returned: Vector
 
 
-def by_contact(values: Any, d: int) -> Dense:
-    return np.asarray(values, np.float64).reshape(-1, d)
+def contact_terms(problem: ContactProblem, law: LawNumbers) -> ContactTerms:
+    """The law of each contact; one that takes part and is relaxed must have a spring or a damper."""
+    terms = ContactTerms(
+        *terms_of_all(
+            law,
+            problem.start_velocity.reshape(-1, problem.dimension),
+            problem.gap,
+            problem.restitution,
+            problem.mu,
+            problem.mu_kinetic,
+            problem.stiffness,
+            problem.damping,
+            problem.stiffness_tangent,
+            problem.damping_tangent,
+            problem.patch,
+        )
+    )
+    for names, compliance in (
+        ("stiffness and damping", terms.compliance),
+        ("stiffness_tangent and damping_tangent", terms.compliance_tangent),
+    ):
+        missing = np.isinf(compliance) & (terms.part == TAKES_PART)
+        if missing.any():
+            i = int(np.argmax(missing))
+            raise InputError(f"ContactProblem: {names} of contact {i} are both 0, expected one of them to be positive")
+    return terms
+
+
+@kernel
+def terms_of_all(law, u, gap, restitution, static, kinetic, k, b, k_t, b_t, patch):
+    """The fields of ContactTerms for contacts with velocities u (nc, d) at the start."""
+    count, d = u.shape
+    kept, slides = np.empty(count, np.int64), np.empty(count, np.bool_)
+    offset, compliance, compliance_tangent = np.empty(count), np.empty(count), np.empty(count)
+    drag, mu, given_back = np.empty(count), np.empty(count), np.empty(count)
+    for i in range(count):
+        u_n, u_t, u_o, u_r = u[i, 0], u[i, 1], u[i, 2] if d > 2 else 0.0, u[i, 3] if d > 3 else 0.0
+        kept[i] = part(law, gap[i], restitution[i], u_n)
+        offset[i], compliance[i] = normal_terms(law, gap[i], restitution[i], u_n, k[i], b[i])
+        compliance_tangent[i], drag[i] = tangent_terms(law, k_t[i], b_t[i])
+        mu[i], slides[i] = friction_of(law, static[i], kinetic[i], slip_of(u_t, u_o, u_r, patch[i]))
+        given_back[i] = returned(law, restitution[i], u_n)
+    return kept, offset, compliance, compliance_tangent, drag, mu, slides, given_back
 
 
 def restricted(W: Matrix, q: Vector, contacts: Indices, count: int, d: int) -> tuple[Matrix, Vector]:
@@ -109,10 +179,9 @@ def restricted(W: Matrix, q: Vector, contacts: Indices, count: int, d: int) -> t
     return (W[np.ix_(rows, rows)] if isinstance(W, np.ndarray) else W[rows][:, rows]), q[rows]
 
 
-def spread(problem: ContactProblem, contacts: Indices, p: Dense, bounded: Vector) -> Impulses:
+def spread(problem: ContactProblem, contacts: Indices, impulses: RowImpulses) -> Impulses:
     """Impulses of all contacts and joint rows from those of the contacts that take part and of the bounded rows."""
-    d = problem.dimension
-    whole = np.zeros((problem.contacts, d))
-    whole[contacts] = p
-    x = np.concatenate([whole.ravel(), bounded])
+    whole = np.zeros((problem.contacts, problem.dimension))
+    whole[contacts] = impulses.p
+    x = np.concatenate([whole.ravel(), impulses.bounded])
     return Impulses(x[: whole.size].copy(), problem.response.joints(x))

@@ -10,7 +10,7 @@ it; where contacts are redundant it is one of many.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from stickslip.friction.polyhedral import Polyhedral
 from stickslip.friction.stabilisation import Stabilisation
@@ -20,4 +20,5 @@ from stickslip.friction.stabilisation import Stabilisation
 class AnitescuPotra(Polyhedral):
     """Polyhedral cones at velocity level."""
 
+    _: KW_ONLY
     stabilisation: Stabilisation = None

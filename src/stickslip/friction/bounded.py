@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.friction.active import ActiveRows, spread
+from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import matrix_like, pose_mixed
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.problems.matrix import Dense, Indices, Matrix, Vector
-from stickslip.problems.mixed import MixedLCP
+from stickslip.friction.formulation import Posed
+from stickslip.friction.impact import RowImpulses
+from stickslip.problems.matrix import Dense, Matrix, Vector
 
 
-def pose_bounded(rows: ActiveRows, frame: Dense, compliance: Dense, offset: Dense) -> MixedLCP:
+def posed_bounded(rows: ActiveRows, frame: Dense, compliance: Dense, offset: Dense) -> Posed:
     """(1) with frames (k, d - 1, d - 1) and relaxations (k, d - 1) of the tangents."""
     size = rows.q.size
     bound = rows.mu * np.maximum(rows.previous[:, 0], 0.0)
@@ -25,7 +25,14 @@ def pose_bounded(rows: ActiveRows, frame: Dense, compliance: Dense, offset: Dens
     lower[rows.tangent], upper[rows.tangent], d[rows.tangent] = -bound[:, None], bound[:, None], offset
     lower[rows.joint], upper[rows.joint] = rows.lower, rows.upper
     K = matrix_like(rows.W, (size, size), [(rows.tangent, rows.tangent, compliance)])
-    return pose_mixed(rows.W, rows.q, turned(rows, frame), K, d, lower, upper)
+    problem = pose_mixed(rows.W, rows.q, turned(rows, frame), K, d, lower, upper)
+
+    def decode(z: Vector) -> RowImpulses:
+        p = z[: rows.previous.size].reshape(rows.previous.shape).copy()
+        p[:, 1:] = np.einsum("iab,ib->ia", frame, p[:, 1:])
+        return RowImpulses(p, z[p.size :])
+
+    return Posed(problem, bounded_start(rows, frame), decode)
 
 
 def turned(rows: ActiveRows, frame: Dense) -> Matrix:
@@ -39,13 +46,6 @@ def turned(rows: ActiveRows, frame: Dense) -> Matrix:
             (rows.joint, rows.joint, 1.0),
         ],
     )
-
-
-def bounded_impulses(problem: ContactProblem, contacts: Indices, frame: Dense, z: Vector) -> Impulses:
-    k, d = contacts.size, problem.dimension
-    p = z[: d * k].reshape(k, d).copy()
-    p[:, 1:] = np.einsum("iab,ib->ia", frame, p[:, 1:])
-    return spread(problem, contacts, p, z[d * k :])
 
 
 def bounded_start(rows: ActiveRows, frame: Dense) -> Vector:

@@ -15,48 +15,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from stickslip.friction.active import ActiveRows, active_contacts, active_rows
-from stickslip.friction.bounded import bounded_impulses, bounded_start, pose_bounded
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import SLIP_SPEED
-from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
-from stickslip.friction.stabilisation import RELAXATION, Stabilisation, check_stabilisation
-from stickslip.problems.matrix import Dense, Vector
-from stickslip.problems.mixed import MixedLCP
+from stickslip.friction.active import ActiveRows
+from stickslip.friction.bounded import posed_bounded
+from stickslip.friction.formulation import Formulation, Posed
+from stickslip.friction.stabilisation import RELAXATION, Stabilisation
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(Formulation):
     """Bounds ±μ p_n of the step before, tangent by tangent."""
 
     stabilisation: Stabilisation = RELAXATION
-    impact: Impact = NEWTON
-    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
 
-    solver: ClassVar[str] = "auto"
+    lagged: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_stabilisation("Box", self.stabilisation)
-        check_impact("Box", self.impact)
-        check_speed("Box", "slip_speed", self.slip_speed)
-
-    def pose(self, problem: ContactProblem) -> MixedLCP:
-        rows = self.rows(problem)
+    def posed(self, rows: ActiveRows) -> Posed:
+        tangents = rows.dimension - 1
+        own = np.broadcast_to(np.eye(tangents), (rows.count, tangents, tangents))
         compliance = np.broadcast_to(rows.compliance_tangent[:, None], rows.bristle.shape)
-        offset = np.where(rows.sliding[:, None], 0.0, rows.bristle)
-        return pose_bounded(rows, own_frames(rows.count, rows.dimension), compliance, offset)
-
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        contacts = active_contacts(problem, self.stabilisation, self.impact)
-        return bounded_impulses(problem, contacts, own_frames(contacts.size, problem.dimension), x)
-
-    def start(self, problem: ContactProblem) -> Vector:
-        rows = self.rows(problem)
-        return bounded_start(rows, own_frames(rows.count, rows.dimension))
-
-    def rows(self, problem: ContactProblem) -> ActiveRows:
-        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)
-
-
-def own_frames(count: int, dimension: int) -> Dense:
-    return np.broadcast_to(np.eye(dimension - 1), (count, dimension - 1, dimension - 1))
+        return posed_bounded(rows, own, compliance, np.where(rows.sliding[:, None], 0.0, rows.bristle))

@@ -18,11 +18,11 @@ slides fast therefore flies; friction/compliant_cylinder.py does not have this. 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from stickslip.friction.cones import RoundCones, pose_cones
-from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.cones import RoundCones
 from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
-from stickslip.problems.cone import ConeProblem
+from stickslip.problems.cone import Law
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,9 @@ class CompliantCone(RoundCones):
 
     stabilisation: Relaxation = RELAXATION
 
+    relaxes_friction: ClassVar[bool] = True
+    cone_law: ClassVar[Law] = "associated"
+
     def __post_init__(self) -> None:
         check_relaxation("CompliantCone", self.stabilisation)
         super().__post_init__()
-
-    def pose(self, problem: ContactProblem) -> ConeProblem:
-        rows = self.rows(problem)
-        return pose_cones(rows, "associated", rows.compliance_tangent)

@@ -14,11 +14,10 @@ the default.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from stickslip.friction.cones import RoundCones, pose_cones
-from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.cones import RoundCones
 from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
-from stickslip.problems.cone import ConeProblem
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,8 @@ class CompliantCylinder(RoundCones):
 
     stabilisation: Relaxation = RELAXATION
 
+    relaxes_friction: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         check_relaxation("CompliantCylinder", self.stabilisation)
         super().__post_init__()
-
-    def pose(self, problem: ContactProblem) -> ConeProblem:
-        rows = self.rows(problem)
-        return pose_cones(rows, "coulomb", rows.compliance_tangent)

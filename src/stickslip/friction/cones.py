@@ -19,13 +19,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from stickslip.friction.active import ActiveRows, active_contacts, active_rows, spread
+from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import matrix_like
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import SLIP_SPEED
 from stickslip.friction.elimination import with_diagonal
-from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
-from stickslip.friction.stabilisation import Stabilisation, check_stabilisation
+from stickslip.friction.formulation import Formulation, Posed
+from stickslip.friction.impact import RowImpulses
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Indices, Matrix, Vector
 
@@ -33,29 +31,16 @@ EXCESS = 1e-3  # share of a joint row's bound by which the associated law may ex
 
 
 @dataclass(frozen=True)
-class RoundCones:
-    """Friction with round cones; the formulations made of it pose their law."""
+class RoundCones(Formulation):
+    """Friction with round cones; the formulations made of it say by which law, and whether friction is relaxed."""
 
-    stabilisation: Stabilisation = None
-    impact: Impact = NEWTON
-    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
+    cone_law: ClassVar[Law] = "coulomb"
+    tolerance: ClassVar[float] = ConeProblem.tolerance
 
-    solver: ClassVar[str] = "auto"
-
-    def __post_init__(self) -> None:
-        owner = type(self).__name__
-        check_stabilisation(owner, self.stabilisation)
-        check_impact(owner, self.impact)
-        check_speed(owner, "slip_speed", self.slip_speed)
-
-    def rows(self, problem: ContactProblem) -> ActiveRows:
-        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)
-
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        return cone_impulses(problem, active_contacts(problem, self.stabilisation, self.impact), x)
-
-    def start(self, problem: ContactProblem) -> Vector:
-        return cone_start(self.rows(problem))
+    def posed(self, rows: ActiveRows) -> Posed:
+        W, q, mu = cone_rows(rows, self.cone_law, self.relaxes_friction)
+        joints = JointContacts.of(rows)
+        return Posed(ConeProblem(W, q, mu, law=self.cone_law), joints.start(rows), joints.decode)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,34 +53,48 @@ class JointContacts:
     motor: np.ndarray  # (m,)   has two bounds
     reach: Vector  # (m,)   a, where there are two bounds; 0 elsewhere
 
+    contacts: int  # k
+    dimension: int  # d
+
     @classmethod
-    def of(cls, contacts: int, d: int, lower: Vector, upper: Vector) -> JointContacts:
+    def of(cls, rows: ActiveRows) -> JointContacts:
+        lower, upper = rows.lower, rows.upper
         below, above = np.isfinite(lower), np.isfinite(upper)
         motor = below & above
         low, high = np.where(below, lower, 0.0), np.where(above, upper, 0.0)
         return cls(
-            row=d * (contacts + np.arange(lower.size)) + motor,
+            row=rows.dimension * (rows.count + np.arange(lower.size)) + motor,
             sign=np.where(above & ~below, -1.0, 1.0),
             base=np.where(motor, 0.5 * (low + high), low + high),
             motor=motor,
             reach=np.where(motor, 0.5 * (high - low), 0.0),
+            contacts=rows.count,
+            dimension=rows.dimension,
         )
 
+    def start(self, rows: ActiveRows) -> Vector:
+        """The impulses of the step before; of joint rows those of their middle."""
+        r = np.zeros(self.dimension * (self.contacts + self.row.size))
+        r[: rows.previous.size] = rows.previous.ravel()
+        r[rows.previous.size :: self.dimension] = self.reach
+        return r
 
-def pose_cones(rows: ActiveRows, law: Law, compliance_tangent: Vector) -> ConeProblem:
-    """The cone problem of contacts and bounded joint rows; ε_t is added to the tangents of contacts."""
-    return ConeProblem(*cone_rows(rows, law, compliance_tangent), law=law)
+    def decode(self, r: Vector) -> RowImpulses:
+        p = r[: self.dimension * self.contacts].reshape(self.contacts, self.dimension)
+        return RowImpulses(p, self.base + self.sign * r[self.row])
 
 
-def cone_rows(rows: ActiveRows, law: Law, compliance_tangent: Vector) -> tuple[Matrix, Vector, Vector]:
-    """W, q and μ of that problem."""
+def cone_rows(rows: ActiveRows, law: Law, relaxed: bool) -> tuple[Matrix, Vector, Vector]:
+    """W, q and μ of the cone problem of contacts and bounded joint rows, with ε_t on the tangents where relaxed."""
     d, k, m = rows.dimension, rows.count, rows.joint.size
-    diagonal = np.zeros(rows.q.size)
-    diagonal[rows.tangent] = compliance_tangent[:, None]
-    W = with_diagonal(rows.W, diagonal)
+    W = rows.W
+    if relaxed:
+        diagonal = np.zeros(rows.q.size)
+        diagonal[rows.tangent] = rows.compliance_tangent[:, None]
+        W = with_diagonal(W, diagonal)
     if m == 0:
         return W, rows.q, rows.mu
-    joints = JointContacts.of(k, d, rows.lower, rows.upper)
+    joints = JointContacts.of(rows)
     own = W.diagonal()[rows.joint]
     q = rows.q + W[:, rows.joint] @ joints.base
     dummy = np.where(own > 0, own, 1.0)
@@ -120,21 +119,3 @@ def placed(W: Matrix, rows: ActiveRows, joints: JointContacts) -> Matrix:
     contact = np.arange(rows.dimension * rows.count)
     size = rows.dimension * (rows.count + rows.joint.size)
     return matrix_like(W, (size, rows.q.size), [(contact, contact, 1.0), (joints.row, rows.joint, joints.sign)])
-
-
-def cone_impulses(problem: ContactProblem, contacts: Indices, r: Vector) -> Impulses:
-    d, k = problem.dimension, contacts.size
-    bounded = problem.response.bounded
-    joints = JointContacts.of(k, d, problem.lower[bounded], problem.upper[bounded])
-    p = r[: d * k].reshape(k, d)
-    return spread(problem, contacts, p, joints.base + joints.sign * r[joints.row])
-
-
-def cone_start(rows: ActiveRows) -> Vector:
-    """The impulses of the step before; of joint rows those of their middle."""
-    d, k = rows.dimension, rows.count
-    joints = JointContacts.of(k, d, rows.lower, rows.upper)
-    r = np.zeros(d * (k + rows.joint.size))
-    r[: d * k] = rows.previous.ravel()
-    r[d * k :: d] = joints.reach
-    return r

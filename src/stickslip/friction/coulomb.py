@@ -11,13 +11,10 @@ be either. Relaxation() makes it so: then the load is shared as equal springs sh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from stickslip.friction.cones import RoundCones, pose_cones
-from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.cones import RoundCones
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
-from stickslip.problems.cone import ConeProblem
 
 
 @dataclass(frozen=True)
@@ -26,6 +23,4 @@ class Coulomb(RoundCones):
 
     stabilisation: Stabilisation = GENTLE
 
-    def pose(self, problem: ContactProblem) -> ConeProblem:
-        rows = self.rows(problem)
-        return pose_cones(rows, "coulomb", np.zeros(rows.count))
+    scheme: ClassVar[Literal["midpoint", "euler"]] = "midpoint"

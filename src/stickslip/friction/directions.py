@@ -1,4 +1,4 @@
-"""Directions in the tangent plane, and which coefficient of friction holds.
+"""Directions in the tangent plane.
 
     D = F A,   A = [cos jφ; sin jφ],  φ = 2π / n_d,   j = 0 … n_d - 1                                          (1)
 
@@ -13,9 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.problems.matrix import Dense, Vector
-
-SLIP_SPEED = 1e-3  # above which a contact slides, and friction is kinetic   [m/s]
+from stickslip.problems.matrix import Dense
 
 
 def polyhedral_directions(count: int, dimension: int) -> Dense:
@@ -51,13 +49,3 @@ def sliding_frame(slip: Dense, sliding: NDArray[np.bool_]) -> Dense:
     else:
         frame[sliding, 0, 0] = np.sign(slip[sliding, 0])
     return frame
-
-
-def is_sliding(slip: Dense, slip_speed: float) -> NDArray[np.bool_]:
-    """Does the contact slide at the start of the step?"""
-    return np.linalg.norm(slip, axis=1) > slip_speed
-
-
-def friction_now(mu: Vector, mu_kinetic: Vector, sliding: NDArray[np.bool_]) -> Vector:
-    """The kinetic coefficient where a contact slides, the static one where it sticks."""
-    return np.where(sliding, mu_kinetic, mu)

@@ -1,36 +1,83 @@
-"""What a formulation of friction is: a frozen value that makes a mathematical problem of a ContactProblem."""
+"""What a formulation of friction is: a frozen value that makes a mathematical problem of the rows of a step.
+
+`posed` is all of it: from ActiveRows (friction/active.py) to the problem, a starting point, and the way back from an
+answer to impulses. What a formulation needs of the engine it declares as class attributes. For a ContactProblem,
+`pose`, `start` and `impulses` are the same one by one.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
+from stickslip.friction.active import ActiveRows, active_rows, spread
 from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.impact import Impact
-from stickslip.problems.cone import ConeProblem
+from stickslip.friction.impact import NEWTON, Impact, RowImpulses, check_impact, check_speed
+from stickslip.friction.stabilisation import Stabilisation, check_stabilisation
+from stickslip.friction.terms import LawNumbers, law_numbers
+from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Vector
 from stickslip.problems.mixed import MixedLCP
 
+SLIP_SPEED = 1e-3  # above which a contact slides, and friction is kinetic   [m/s]
 
-class Formulation(Protocol):
-    @property
-    def solver(self) -> str:
-        """The name of a method that suits the problem it makes."""
+StepProblem: TypeAlias = LCP | MixedLCP | ConeProblem | LimitSurfaceProblem
 
-    @property
-    def impact(self) -> Impact:
-        """Newton's or Poisson's rule; under Poisson's a step is made by friction.impact.poisson."""
 
-    @property
-    def slip_speed(self) -> float:
-        """Above which a contact slides, and friction is kinetic   [m/s]"""
+class Posed(NamedTuple):
+    """The mathematical problem of a step, where to start from, and the impulses that a solution stands for."""
 
-    def pose(self, problem: ContactProblem) -> LCP | MixedLCP | ConeProblem | LimitSurfaceProblem:
+    problem: StepProblem
+    start: Vector | None
+    decode: Callable[[Vector], RowImpulses]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formulation:
+    """What all formulations share."""
+
+    stabilisation: Stabilisation = None
+    impact: Impact = NEWTON  # under Poisson's rule a step is made by friction.impact.poisson
+    slip_speed: float = SLIP_SPEED  # above which a contact slides, and friction is kinetic   [m/s]
+
+    solver: ClassVar[str] = "auto"  # a method that suits its problems
+    tolerance: ClassVar[float] = LCP.tolerance  # on their residual, where the caller states none
+    spin: ClassVar[bool] = False  # contacts have a fourth row, about their normal
+    lagged: ClassVar[bool] = False  # needs the normal impulse of the step before
+    relaxes_friction: ClassVar[bool] = False  # ε_t acts on the tangents of every contact
+    cone_law: ClassVar[Law | None] = None  # of its cone problems, where it makes such
+    scheme: ClassVar[Literal["midpoint", "euler"]] = "euler"  # how positions move; euler: q⁺ = q + h v⁺, as printed
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        check_stabilisation(owner, self.stabilisation)
+        check_impact(owner, self.impact)
+        check_speed(owner, "slip_speed", self.slip_speed)
+
+    def posed(self, rows: ActiveRows) -> Posed:
         """The mathematical problem of a step."""
+        raise NotImplementedError
 
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        """The impulses that a solution x of it stands for."""
+    def law(self, h: float) -> LawNumbers:
+        """The law of a contact in a step of size h, for kernels."""
+        return law_numbers(h, self.stabilisation, self.impact, self.slip_speed)
+
+    def rows(self, problem: ContactProblem) -> ActiveRows:
+        """The contacts and joint rows of a ContactProblem that take part."""
+        return active_rows(problem, self.law(problem.h))
+
+    def pose(self, problem: ContactProblem) -> Any:
+        """The mathematical problem of a ContactProblem."""
+        return self.posed(self.rows(problem)).problem
 
     def start(self, problem: ContactProblem) -> Vector | None:
         """A starting point from the impulses of the step before, or None."""
+        return self.posed(self.rows(problem)).start
+
+    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
+        """The impulses that a solution x of it stands for."""
+        rows = self.rows(problem)
+        return spread(problem, rows.contacts, self.posed(rows).decode(x))

@@ -19,55 +19,34 @@ from typing import ClassVar
 
 import numpy as np
 
-from stickslip.friction.active import ActiveRows, active_rows
-from stickslip.friction.bounded import bounded_impulses, bounded_start, pose_bounded
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import SLIP_SPEED, sliding_frame
-from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
-from stickslip.friction.stabilisation import RELAXATION, Stabilisation, check_stabilisation
-from stickslip.problems.matrix import Dense, Vector
-from stickslip.problems.mixed import MixedLCP
+from stickslip.friction.active import ActiveRows
+from stickslip.friction.bounded import posed_bounded
+from stickslip.friction.directions import sliding_frame
+from stickslip.friction.formulation import Formulation, Posed
+from stickslip.friction.stabilisation import RELAXATION, Stabilisation
+from stickslip.problems.matrix import Dense
 
 LEAST_FORCE = 1e-6  # a smaller normal force counts as this in the lateral relaxation   [N]
 
 
 @dataclass(frozen=True)
-class Hybrid:
+class Hybrid(Formulation):
     """Sliding and lateral directions, bristles where contacts stick, bounds ±μ p_n of the step before."""
 
     stabilisation: Stabilisation = RELAXATION
-    impact: Impact = NEWTON
-    slip_speed: float = SLIP_SPEED  # above which a contact slides   [m/s]
 
-    solver: ClassVar[str] = "auto"
+    lagged: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_stabilisation("Hybrid", self.stabilisation)
-        check_impact("Hybrid", self.impact)
-        check_speed("Hybrid", "slip_speed", self.slip_speed)
-
-    def pose(self, problem: ContactProblem) -> MixedLCP:
-        rows = self.rows(problem)
-        return pose_bounded(rows, sliding_frame(rows.slip, rows.sliding), *tangent_relaxation(rows, problem.h))
-
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        rows = self.rows(problem)
-        return bounded_impulses(problem, rows.contacts, sliding_frame(rows.slip, rows.sliding), x)
-
-    def start(self, problem: ContactProblem) -> Vector:
-        rows = self.rows(problem)
-        return bounded_start(rows, sliding_frame(rows.slip, rows.sliding))
-
-    def rows(self, problem: ContactProblem) -> ActiveRows:
-        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)
+    def posed(self, rows: ActiveRows) -> Posed:
+        return posed_bounded(rows, sliding_frame(rows.slip, rows.sliding), *tangent_relaxation(rows))
 
 
-def tangent_relaxation(rows: ActiveRows, h: float) -> tuple[Dense, Dense]:
+def tangent_relaxation(rows: ActiveRows) -> tuple[Dense, Dense]:
     """ε and d of the tangents in the frames: bristles where a contact sticks, (1) where it slides."""
     compliance = np.repeat(rows.compliance_tangent[:, None], rows.dimension - 1, axis=1)
     if rows.dimension == 3:
         speed = np.linalg.norm(rows.slip, axis=1)
-        bound = rows.mu * np.maximum(rows.previous[:, 0], h * LEAST_FORCE)
+        bound = rows.mu * np.maximum(rows.previous[:, 0], rows.h * LEAST_FORCE)
         lateral = rows.sliding & (bound > 0)
         compliance[lateral, 1] = speed[lateral] / bound[lateral]
     return compliance, np.where(rows.sliding[:, None], 0.0, rows.bristle)

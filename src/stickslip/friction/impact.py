@@ -5,9 +5,9 @@
                that closed, and the step is solved once more for what is needed beside them (expansion) [1]
 
 For both, a contact bounces where it has closed, ψ <= 0; while ψ > 0 a contact that is about to bounce is left out of
-the problem, for a gap term would take its speed away. A contact that bounces has no gap term. The impulses e p_n of
-Poisson's rule come without friction; friction acts in both solves, so a body that slides through an impact loses less
-speed than under Newton's rule.
+the problem, for a gap term would take its speed away. A contact that bounces has neither gap term nor spring. The
+impulses e p_n of Poisson's rule come without friction; friction acts in both solves, so a body that slides through an
+impact loses less speed than under Newton's rule. What this makes of a contact is in friction/terms.py.
 
 [1] Anitescu, Potra, Formulating dynamic multi-rigid-body contact problems with friction as solvable linear
     complementarity problems, Nonlinear Dynamics 14 (1997) 231-247.
@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip.errors import InputError
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.problems.matrix import Vector
+from stickslip.problems.matrix import Dense, Vector
+
+if TYPE_CHECKING:
+    from stickslip.friction.active import ActiveRows
 
 REST_SPEED = 1e-3  # [m/s]
 
@@ -63,49 +64,37 @@ def check_impact(owner: str, impact: Impact) -> None:
         raise InputError(f"{owner}: impact is {impact!r}, expected Newton() or Poisson()")
 
 
-def fast(problem: ContactProblem, impact: Impact) -> NDArray[np.bool_]:
-    """The contacts that come to bounce: e > 0, and an approach faster than rest_speed."""
-    approach = -problem.start_velocity[:: problem.dimension]
-    return (problem.restitution > 0) & (approach > impact.rest_speed)
+class RowImpulses(NamedTuple):
+    """The impulses of the rows of friction/active.py."""
+
+    p: Dense  # (k, d)   of contacts   [N s]
+    bounded: Vector  # (m,)   λ of bounded joint rows   [N s, N m s]
+
+    @property
+    def x(self) -> Vector:
+        return np.concatenate([self.p.ravel(), self.bounded])
 
 
-def still_open(problem: ContactProblem, impact: Impact) -> NDArray[np.bool_]:
-    """Those that come to bounce but have not closed yet."""
-    return fast(problem, impact) & (problem.gap > 0)
+def poisson(rows: ActiveRows, solve: Callable[[ActiveRows], RowImpulses]) -> RowImpulses:
+    """Impulses of compression and expansion together; `solve` finds those of one problem, without restitution.
 
-
-def rebound(problem: ContactProblem, impact: Impact) -> Vector:
-    """d of a contact that bounces, for u_n + d >= 0: e u_n⁻ by Newton's rule, 0 in Poisson's compression."""
-    if isinstance(impact, Poisson):
-        return np.zeros(problem.contacts)
-    return problem.restitution * problem.start_velocity[:: problem.dimension]
-
-
-def poisson(
-    problem: ContactProblem, solve: Callable[[ContactProblem], Impulses], rest_speed: float = REST_SPEED
-) -> Impulses:
-    """Impulses of compression and expansion together; `solve` finds the impulses of one problem, without restitution.
-
-    Where nothing bounces, `solve` is called once.
+    Where nothing is to be returned, `solve` is called once.
     """
-    compression = solve(problem)
-    d = problem.dimension
-    bounce = fast(problem, Poisson(rest_speed)) & (problem.gap <= 0)
-    given = np.zeros_like(compression.p)
-    given[::d] = np.where(bounce, problem.restitution * compression.p[::d], 0.0)
+    compression = solve(rows)
+    given = rows.returned * compression.p[:, 0]
     if not given.any():
         return compression
-    before = Impulses(compression.p + given, compression.joints)
+    before = RowImpulses(compression.p.copy(), compression.bounded)
+    before.p[:, 0] += given
     expansion = solve(
         replace(
-            problem,
-            f=problem.f + problem.H @ before.p + problem.G @ before.joints,
-            gap=np.where(bounce, 0.0, problem.gap),
-            b=problem.b + problem.compliance * before.joints,
-            lower=problem.lower - before.joints,
-            upper=problem.upper - before.joints,
-            restitution=np.where(bounce, 0.0, problem.restitution),
-            previous=np.zeros_like(given),
+            rows,
+            q=rows.q + rows.W @ before.x,
+            lower=rows.lower - before.bounded,
+            upper=rows.upper - before.bounded,
+            previous=np.zeros_like(rows.previous),
+            bristle=rows.bristle + rows.compliance_tangent[:, None] * before.p[:, 1:],
+            returned=np.zeros_like(rows.returned),
         )
     )
-    return Impulses(before.p + expansion.p, before.joints + expansion.joints)
+    return RowImpulses(before.p + expansion.p, before.bounded + expansion.bounded)

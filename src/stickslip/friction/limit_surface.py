@@ -16,43 +16,40 @@ FrictionMap the coefficient may depend on the state at the start of the step: sl
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
 from stickslip.errors import InputError
-from stickslip.friction.active import ActiveRows, active_contacts, active_rows
-from stickslip.friction.cones import cone_impulses, cone_rows, cone_start
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import SLIP_SPEED
-from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
-from stickslip.friction.stabilisation import GENTLE, Stabilisation, check_stabilisation
+from stickslip.friction.active import ActiveRows
+from stickslip.friction.cones import JointContacts, cone_rows
+from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed
+from stickslip.friction.impact import RowImpulses, check_speed
+from stickslip.friction.stabilisation import GENTLE, Stabilisation
 from stickslip.problems.friction_sets import ELLIPSOID, Ellipsoid, FrictionMap, FrictionSet, Mixed
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Matrix, Vector
 
 
 @dataclass(frozen=True)
-class LimitSurface:
+class LimitSurface(Formulation):
     """Friction with spin, over patches whose size the materials give. A Relaxation acts on the normals only."""
 
     surface: FrictionSet = ELLIPSOID
     sizes: tuple[float, float] = (1.0, 1.0)  # e_t, e_o: friction along and across the grain is e μ
     grain: tuple[float, float, float] | None = None  # axis of e_t, fixed in a body, its own axes; None: any direction
     grain_of: Literal["first", "second"] = "first"  # which of the two bodies of a contact has it, in the scene's order
+    _: KW_ONLY
     stabilisation: Stabilisation = GENTLE
-    impact: Impact = NEWTON
-    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
 
-    solver: ClassVar[str] = "auto"
+    spin: ClassVar[bool] = True
+    tolerance: ClassVar[float] = LimitSurfaceProblem.tolerance
+    scheme: ClassVar[Literal["midpoint", "euler"]] = "midpoint"
 
     def __post_init__(self) -> None:
-        check_stabilisation("LimitSurface", self.stabilisation)
-        check_impact("LimitSurface", self.impact)
-        check_speed("LimitSurface", "slip_speed", self.slip_speed)
+        super().__post_init__()
         if not (len(self.sizes) == 2 and all(0 < size < math.inf for size in self.sizes)):
             raise InputError(f"LimitSurface: sizes is {self.sizes!r}, expected two positive numbers")
         if self.grain is not None and not (len(self.grain) == 3 and 0 < np.linalg.norm(self.grain) < math.inf):
@@ -62,66 +59,41 @@ class LimitSurface:
         if self.grain_of not in ("first", "second"):
             raise InputError(f"LimitSurface: grain_of is {self.grain_of!r}, expected 'first' or 'second'")
 
-    def pose(self, problem: ContactProblem) -> LimitSurfaceProblem:
-        rows = self.rows(problem)
-        W, q, mu = cone_rows(rows, "coulomb", np.zeros(rows.count))
-        motors = mu.size - rows.count
-        if motors and not isinstance(self.surface, Ellipsoid | Mixed):
+    def posed(self, rows: ActiveRows) -> Posed:
+        if rows.dimension != 4 and rows.count:
+            raise InputError(
+                f"LimitSurface: the problem has {rows.dimension} components a contact, expected 4, with spin"
+            )
+        if isinstance(self.surface, FrictionMap):  # it says itself what slip does to friction
+            rows = replace(rows, mu=rows.mu_static)
+        if rows.joint.size and not isinstance(self.surface, Ellipsoid | Mixed):
             raise InputError(
                 f"LimitSurface: the surface is {self.surface!r}, expected Ellipsoid() or Mixed() where joints have "
                 "motors or limits"
             )
+        W, q, mu = cone_rows(rows, "coulomb", relaxed=False)
+        joints = JointContacts.of(rows)
+        start, turn = joints.start(rows), None
         if self.grain is not None:
-            turn = turned(problem.grain[rows.contacts], q.size)
-            W, q = turn.T @ W @ turn, turn.T @ q
+            turn = turned(rows.grain, q.size)
+            W, q, start = turn.T @ W @ turn, turn.T @ q, turn.T @ start
+
+        def decode(x: Vector) -> RowImpulses:
+            return joints.decode(x if turn is None else turn @ x)
+
         e = np.ones((mu.size, 3))
         e[: rows.count, :2] = self.sizes
-        e[: rows.count, 2] = problem.patch[rows.contacts]
-        return LimitSurfaceProblem(W, q, mu, e, surface=self.surface, state=self.states(problem, rows, mu.size))
-
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        contacts = active_contacts(problem, self.stabilisation, self.impact)
-        if self.grain is not None:
-            x = turned(problem.grain[contacts], x.size) @ x
-        return cone_impulses(problem, contacts, x)
-
-    def start(self, problem: ContactProblem) -> Vector:
-        rows = self.rows(problem)
-        x = cone_start(rows)
-        if self.grain is not None:
-            x = turned(problem.grain[rows.contacts], x.size).T @ x
-        return x
-
-    def rows(self, problem: ContactProblem) -> ActiveRows:
-        if problem.dimension != 4 and problem.contacts:
-            raise InputError(
-                f"LimitSurface: the problem has {problem.dimension} components a contact, expected 4, with spin"
-            )
-        by_law = isinstance(self.surface, FrictionMap)
-        return patch_rows(problem, self.stabilisation, self.impact, self.slip_speed, by_law)
-
-    def states(self, problem: ContactProblem, rows: ActiveRows, count: int) -> Dense:
-        """(speed, x, y, z, time) of each contact; zeros for joints."""
-        state = np.zeros((count, 5))
-        state[: rows.count, 0] = np.linalg.norm(rows.slip[:, :2], axis=1)
-        state[: rows.count, 1:4] = problem.point.reshape(-1, 3)[rows.contacts]
-        state[: rows.count, 4] = problem.time
-        return state
+        e[: rows.count, 2] = rows.patch
+        return Posed(LimitSurfaceProblem(W, q, mu, e, surface=self.surface, state=states(rows, mu.size)), start, decode)
 
 
-@lru_cache(maxsize=2)
-def patch_rows(
-    problem: ContactProblem, stabilisation: Stabilisation, impact: Impact, slip_speed: float, by_law: bool
-) -> ActiveRows:
-    """The rows that take part. A FrictionMap says itself what slip does to friction: then μ is the static one."""
-    rows = active_rows(problem, stabilisation, impact, slip_speed)
-    if by_law:
-        return replace(rows, mu=problem.mu[rows.contacts])
-    # a patch slides where one of its points does
-    moves = np.hypot(np.linalg.norm(rows.slip[:, :2], axis=1), problem.patch[rows.contacts] * rows.slip[:, 2])
-    sliding = moves > slip_speed
-    mu = np.where(sliding, problem.mu_kinetic[rows.contacts], problem.mu[rows.contacts])
-    return replace(rows, mu=mu, sliding=sliding)
+def states(rows: ActiveRows, count: int) -> Dense:
+    """(speed, x, y, z, time) of each contact; zeros for joints."""
+    state = np.zeros((count, 5))
+    state[: rows.count, 0] = np.linalg.norm(rows.slip[:, :2], axis=1)
+    state[: rows.count, 1:4] = rows.point
+    state[: rows.count, 4] = rows.time
+    return state
 
 
 def turned(angle: Vector, size: int) -> Matrix:

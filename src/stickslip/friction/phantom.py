@@ -26,51 +26,47 @@ than two axes it may also meet singular blocks [1]. Lemke's method minds neither
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from stickslip.errors import InputError
-from stickslip.friction.active import ActiveRows, active_rows, spread
+from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import matrix_like, pose_mixed
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import SLIP_SPEED, axes, sliding_frame
+from stickslip.friction.directions import axes, sliding_frame
+from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.hybrid import tangent_relaxation
-from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
+from stickslip.friction.impact import RowImpulses
 from stickslip.friction.polyhedral import check_directions
-from stickslip.friction.stabilisation import RELAXATION, Stabilisation, check_stabilisation
+from stickslip.friction.stabilisation import RELAXATION, Stabilisation
 from stickslip.problems.matrix import Dense, Indices, Vector
-from stickslip.problems.mixed import MixedLCP
 
 
 @dataclass(frozen=True)
-class Phantom:
+class Phantom(Formulation):
     """Friction bounds of the same step, made regular by a phantom inertia."""
 
     inertia: float = 1.0  # ρ   [kg]
     directions: int = 2  # axes of a contact that sticks; 1 in the plane, whatever is said here
     lateral: bool = True  # friction across the direction of sliding, (43) of [1]; without, there is none, (34)
+    _: KW_ONLY
     stabilisation: Stabilisation = RELAXATION
-    impact: Impact = NEWTON
-    slip_speed: float = SLIP_SPEED  # above which a contact slides   [m/s]
 
-    solver: ClassVar[str] = "auto"
+    lagged: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.inertia < np.inf:
             raise InputError(f"Phantom: inertia is {self.inertia!r}, expected a number >= 0")
         check_directions("Phantom", self.directions, 2)
-        check_stabilisation("Phantom", self.stabilisation)
-        check_impact("Phantom", self.impact)
-        check_speed("Phantom", "slip_speed", self.slip_speed)
+        super().__post_init__()
 
-    def pose(self, problem: ContactProblem) -> MixedLCP:
-        rows = self.rows(problem)
+    def posed(self, rows: ActiveRows) -> Posed:
         parts = Parts.of(rows, self.directions)
-        compliance, offset = tangent_relaxation(rows, problem.h)
+        compliance, offset = tangent_relaxation(rows)
         scale = tangent_scale(rows, compliance)
-        frame = sliding_frame(rows.slip, rows.sliding) * scale[:, None, :]
+        own = sliding_frame(rows.slip, rows.sliding)
+        frame = own * scale[:, None, :]
         size = parts.joint.start + rows.joint.size
         P = matrix_like(
             rows.W,
@@ -104,7 +100,15 @@ class Phantom:
         lower, upper, d = np.zeros(size), np.full(size, np.inf), np.zeros(size)
         lower[parts.tangent], d[parts.tangent] = -np.inf, scale * offset
         lower[parts.joint], upper[parts.joint] = rows.lower, rows.upper
-        return pose_mixed(rows.W, rows.q, P, K, d, lower, upper)
+        problem = pose_mixed(rows.W, rows.q, P, K, d, lower, upper)
+
+        def decode(x: Vector) -> RowImpulses:
+            p = np.empty((rows.count, rows.dimension))
+            p[:, 0] = x[parts.normal]
+            p[:, 1:] = np.einsum("iab,ib->ia", frame, x[parts.tangent])
+            return RowImpulses(p, x[parts.joint])
+
+        return Posed(problem, phantom_start(rows, parts, own / scale[:, None, :]), decode)
 
     def bounds(self, rows: ActiveRows, owner: Indices) -> Vector:
         """μ of each axis: that of its contact, or none across the direction of sliding."""
@@ -114,31 +118,16 @@ class Phantom:
             mu = np.where(rows.sliding[owner] & second, 0.0, mu)
         return mu
 
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        rows = self.rows(problem)
-        parts = Parts.of(rows, self.directions)
-        p = np.empty((rows.count, rows.dimension))
-        p[:, 0] = x[parts.normal]
-        scale = tangent_scale(rows, tangent_relaxation(rows, problem.h)[0])
-        p[:, 1:] = np.einsum("iab,ib->ia", sliding_frame(rows.slip, rows.sliding), scale * x[parts.tangent])
-        return spread(problem, rows.contacts, p, x[parts.joint])
 
-    def start(self, problem: ContactProblem) -> Vector:
-        """The impulses of the step before, and the velocity at the start of this one."""
-        rows = self.rows(problem)
-        parts = Parts.of(rows, self.directions)
-        frame = sliding_frame(rows.slip, rows.sliding)
-        x = np.zeros(parts.joint.start + rows.joint.size)
-        x[parts.normal] = rows.previous[:, 0]
-        scale = tangent_scale(rows, tangent_relaxation(rows, problem.h)[0])
-        x[parts.tangent] = np.einsum("iba,ib->ia", frame, rows.previous[:, 1:]) / scale
-        speed = np.linalg.norm(rows.slip, axis=1)
-        first = np.searchsorted(parts.owner, np.arange(rows.count))  # the first axis of each contact
-        x[parts.up[first]] = np.where(rows.sliding, speed, 0.0)
-        return x
-
-    def rows(self, problem: ContactProblem) -> ActiveRows:
-        return active_rows(problem, self.stabilisation, self.impact, self.slip_speed)
+def phantom_start(rows: ActiveRows, parts: Parts, frame: Dense) -> Vector:
+    """The impulses of the step before, and the velocity at the start of this one; `frame` takes p_t to its unknowns."""
+    x = np.zeros(parts.joint.start + rows.joint.size)
+    x[parts.normal] = rows.previous[:, 0]
+    x[parts.tangent] = np.einsum("iba,ib->ia", frame, rows.previous[:, 1:])
+    speed = np.linalg.norm(rows.slip, axis=1)
+    first = np.searchsorted(parts.owner, np.arange(rows.count))  # the first axis of each contact
+    x[parts.up[first]] = np.where(rows.sliding, speed, 0.0)
+    return x
 
 
 def tangent_scale(rows: ActiveRows, compliance: Dense) -> Dense:

@@ -19,57 +19,51 @@ The matrix is copositive, and Lemke's method finds a solution [2]. It is singula
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
 from stickslip.errors import InputError
-from stickslip.friction.active import ActiveRows, active_contacts, active_rows, spread
+from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import matrix_like, pose_lcp, pose_mixed
-from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.directions import SLIP_SPEED, polyhedral_directions
-from stickslip.friction.impact import NEWTON, Impact, check_impact, check_speed
-from stickslip.friction.stabilisation import Stabilisation, check_stabilisation
+from stickslip.friction.directions import polyhedral_directions
+from stickslip.friction.formulation import Formulation, Posed
+from stickslip.friction.impact import RowImpulses
+from stickslip.friction.stabilisation import Stabilisation
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Indices, Vector
+from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.mixed import MixedLCP
 
 
 @dataclass(frozen=True)
-class Polyhedral:
+class Polyhedral(Formulation):
     """Friction with a polyhedral cone; the formulations made of it choose how gaps are met."""
 
     directions: int = 8  # of friction, in the tangent plane; 2 in the plane, whatever is said here
+    _: KW_ONLY
     stabilisation: Stabilisation = None
-    impact: Impact = NEWTON
-    slip_speed: float = SLIP_SPEED  # above which friction is kinetic   [m/s]
-
-    solver: ClassVar[str] = "auto"
 
     def __post_init__(self) -> None:
-        owner = type(self).__name__
-        check_directions(owner, self.directions, 3)
-        check_stabilisation(owner, self.stabilisation)
-        check_impact(owner, self.impact)
-        check_speed(owner, "slip_speed", self.slip_speed)
+        check_directions(type(self).__name__, self.directions, 3)
+        super().__post_init__()
 
-    def pose(self, problem: ContactProblem) -> LCP | MixedLCP:
-        rows = active_rows(problem, self.stabilisation, self.impact, self.slip_speed)
-        return pose_polyhedral(rows, self.directions)
+    def posed(self, rows: ActiveRows) -> Posed:
+        """Without a starting point: of the methods of `auto` Lemke's then comes first, and it takes none."""
+        D = polyhedral_directions(self.directions, rows.dimension)
+        k, n_d = rows.count, D.shape[1]
 
-    def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
-        contacts = active_contacts(problem, self.stabilisation, self.impact)
-        return polyhedral_impulses(problem, contacts, self.directions, x)
+        def decode(z: Vector) -> RowImpulses:
+            p = np.empty((k, rows.dimension))
+            p[:, 0] = z[:k]
+            p[:, 1:] = z[k : k + n_d * k].reshape(k, n_d) @ D.T
+            return RowImpulses(p, z[k * (n_d + 2) :])
 
-    def start(self, problem: ContactProblem) -> None:
-        """None: of the methods of `auto` Lemke's then comes first, and it takes no starting point."""
+        return Posed(pose_polyhedral(rows, D), None, decode)
 
 
-def pose_polyhedral(rows: ActiveRows, directions: int) -> LCP | MixedLCP:
+def pose_polyhedral(rows: ActiveRows, D: Dense) -> LCP | MixedLCP:
     """(1) with unknowns (p_n, p_f, s), contact after contact in each, then λ of the bounded joint rows."""
     k, m = rows.count, rows.joint.size
-    D = polyhedral_directions(directions, rows.dimension)
     n_d = D.shape[1]
     contact = np.arange(k)
     force = k + n_d * contact[:, None] + np.arange(n_d)  # columns of p_f, (k, n_d)
@@ -95,15 +89,6 @@ def pose_polyhedral(rows: ActiveRows, directions: int) -> LCP | MixedLCP:
     lower, upper = np.zeros(size), np.full(size, np.inf)
     lower[joint], upper[joint] = rows.lower, rows.upper
     return pose_mixed(rows.W, rows.q, P, K, np.zeros(size), lower, upper)
-
-
-def polyhedral_impulses(problem: ContactProblem, contacts: Indices, directions: int, z: Vector) -> Impulses:
-    k, D = contacts.size, polyhedral_directions(directions, problem.dimension)
-    n_d = D.shape[1]
-    p = np.empty((k, problem.dimension))
-    p[:, 0] = z[:k]
-    p[:, 1:] = z[k : k + n_d * k].reshape(k, n_d) @ D.T
-    return spread(problem, contacts, p, z[k * (n_d + 2) :])
 
 
 def check_directions(owner: str, directions: int, least: int) -> None:

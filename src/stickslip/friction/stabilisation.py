@@ -15,6 +15,8 @@ Friction has a relaxation of its own, a bristle of stiffness k_t and damping b_t
 
     u_t + ε_t p_t + d_t,    ε_t = 1/(h² k_t + h b_t),   d_t = -ε_t (p_t + h b_t u_t) of the step before          (2)
 
+What they make of a contact is in friction/terms.py.
+
 [1] Stewart, Trinkle, An implicit time-stepping scheme for rigid body dynamics with inelastic collisions and Coulomb
     friction, International Journal for Numerical Methods in Engineering 39 (1996) 2673-2691.
 [2] Lacoursière, A regularized time stepper for multibody systems, UMINF 06.04 (2006); (40) to (42) of Peiret, Kövecses,
@@ -23,15 +25,10 @@ Friction has a relaxation of its own, a bristle of stiffness k_t and damping b_t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
 from stickslip.errors import InputError
-from stickslip.friction.contact_problem import ContactProblem
-from stickslip.problems.matrix import Vector
 
 TOUCHING = 1e-9  # gaps up to this are rounding   [m]
 
@@ -75,50 +72,3 @@ def check_stabilisation(owner: str, stabilisation: Stabilisation) -> None:
 def check_relaxation(owner: str, stabilisation: Relaxation) -> None:
     if not isinstance(stabilisation, Relaxation):
         raise InputError(f"{owner}: stabilisation is {stabilisation!r}, expected Relaxation()")
-
-
-def takes_part(problem: ContactProblem, stabilisation: Stabilisation) -> np.ndarray:
-    """Which contacts are in the problem: all, or without stabilisation the closed ones."""
-    gap: Vector = problem.gap
-    return gap <= (TOUCHING if stabilisation is None else math.inf)
-
-
-def normal_terms(problem: ContactProblem, stabilisation: Stabilisation) -> tuple[Vector, Vector]:
-    """d and ε of (1), contact by contact."""
-    gap: Vector = problem.gap
-    none = np.zeros_like(gap)
-    if stabilisation is None:
-        return none, none
-    if isinstance(stabilisation, Gap):
-        return np.where(gap > TOUCHING, gap, stabilisation.recovery * gap) / problem.h, none
-    stiffness, damping = chosen(problem, stabilisation, "stiffness"), chosen(problem, stabilisation, "damping")
-    share, compliance = relaxed(problem.h, stiffness, damping, "stiffness and damping")
-    return share * gap, compliance
-
-
-def tangent_terms(problem: ContactProblem, stabilisation: Stabilisation) -> tuple[Vector, Vector]:
-    """ε_t of (2) and ε_t h b_t, contact by contact; zero but for a Relaxation."""
-    if not isinstance(stabilisation, Relaxation):
-        return np.zeros(problem.contacts), np.zeros(problem.contacts)
-    damping = chosen(problem, stabilisation, "damping_tangent")
-    stiffness = chosen(problem, stabilisation, "stiffness_tangent")
-    _, compliance = relaxed(problem.h, stiffness, damping, "stiffness_tangent and damping_tangent")
-    with np.errstate(invalid="ignore"):
-        return compliance, np.where(compliance > 0, compliance * problem.h * damping, 0.0)
-
-
-def chosen(problem: ContactProblem, relaxation: Relaxation, name: str) -> Vector:
-    own: Vector = getattr(problem, name)
-    value = getattr(relaxation, name)
-    return own if value is None else np.full_like(own, value)
-
-
-def relaxed(h: float, stiffness: Vector, damping: Vector, names: str) -> tuple[Vector, Vector]:
-    """h k ε and ε of springs and dampers."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(np.isinf(stiffness), 1 / h, stiffness / (h * stiffness + damping))
-        compliance = 1 / (h * (h * stiffness + damping))
-    if not np.isfinite(compliance).all():
-        i = int(np.argmin(np.isfinite(compliance)))
-        raise InputError(f"ContactProblem: {names} of contact {i} are both 0, expected one of them to be positive")
-    return share, compliance

@@ -9,7 +9,7 @@ the first ends at ψ = 0, the second without velocity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from stickslip.friction.polyhedral import Polyhedral
 from stickslip.friction.stabilisation import GAP, Stabilisation
@@ -19,4 +19,5 @@ from stickslip.friction.stabilisation import GAP, Stabilisation
 class StewartTrinkle(Polyhedral):
     """Polyhedral cones at the end of the step, with the gap term."""
 
+    _: KW_ONLY
     stabilisation: Stabilisation = GAP

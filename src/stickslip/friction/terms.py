@@ -38,18 +38,23 @@ class LawNumbers(NamedTuple):
 
 
 def law_numbers(h: float, stabilisation: Stabilisation, impact: Impact, slip_speed: float) -> LawNumbers:
-    springs = stabilisation if isinstance(stabilisation, Relaxation) else None
-    names = ("stiffness", "damping", "stiffness_tangent", "damping_tangent")
-    given = [None if springs is None else getattr(springs, name) for name in names]
+    springs = stabilisation if isinstance(stabilisation, Relaxation) else Relaxation()
     return LawNumbers(
-        float(h),
-        NOTHING if stabilisation is None else GAP if springs is None else SPRINGS,
-        float(stabilisation.recovery) if isinstance(stabilisation, Gap) else 0.0,
-        *(-1.0 if value is None else float(value) for value in given),
+        h=float(h),
+        stabilised=NOTHING if stabilisation is None else GAP if isinstance(stabilisation, Gap) else SPRINGS,
+        recovery=float(stabilisation.recovery) if isinstance(stabilisation, Gap) else 0.0,
+        stiffness=given_or_own(springs.stiffness),
+        damping=given_or_own(springs.damping),
+        stiffness_tangent=given_or_own(springs.stiffness_tangent),
+        damping_tangent=given_or_own(springs.damping_tangent),
         rest_speed=float(impact.rest_speed),
         answers=not isinstance(impact, Poisson),
         slip_speed=float(slip_speed),
     )
+
+
+def given_or_own(value: float | None) -> float:
+    return -1.0 if value is None else float(value)
 
 
 @kernel
@@ -71,7 +76,7 @@ def part(law, gap, restitution, u_n):
 
 @kernel
 def normal_terms(law, gap, restitution, u_n, stiffness, damping):
-    """d and ε of (1) for a contact with the normal velocity u_n at the start; ε is infinite without spring and damper."""
+    """d and ε of (1) for a contact with the normal velocity u_n at the start; ε is inf without spring and damper."""
     if bounces(law, restitution, u_n):
         return (restitution * u_n if law.answers else 0.0), 0.0
     if law.stabilised == NOTHING:
@@ -82,6 +87,12 @@ def normal_terms(law, gap, restitution, u_n, stiffness, damping):
     b = damping if law.damping < 0.0 else law.damping
     share = 1.0 / law.h if k == math.inf else k / (law.h * k + b)
     return share * gap, compliance(law.h, k, b)
+
+
+@kernel
+def returned(law, restitution, u_n):
+    """The share of the normal impulse of compression that a contact gives back in expansion, by Poisson's rule."""
+    return restitution if not law.answers and bounces(law, restitution, u_n) else 0.0
 
 
 @kernel
@@ -100,6 +111,12 @@ def compliance(h, stiffness, damping):
     """ε = 1/(h² k + h b)."""
     resistance = h * (h * stiffness + damping)
     return 1.0 / resistance if resistance > 0.0 else math.inf
+
+
+@kernel
+def slip_of(u_t, u_o, u_r, patch):
+    """The speed at which a contact slides, over a patch that of the point of it which slides fastest."""
+    return math.sqrt(u_t * u_t + u_o * u_o + (patch * u_r) ** 2)
 
 
 @kernel
