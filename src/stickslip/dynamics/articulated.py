@@ -39,6 +39,7 @@ class Articulation(NamedTuple):
 
     group_start: Integers  # (ng + 1,)   nodes of each group
     group: Integers  # (nb,)   of each body; -1 where no joint holds it
+    bodies: Integers  # (ng,)   how many are in each
     body: Integers  # (nn,)   of a node; -1 where it is a joint
     node: Integers  # (nb,)   of a body; -1 where it has none
     joint_node: Integers  # (nj,)   -1 where a joint holds nothing that moves
@@ -93,6 +94,7 @@ def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: In
     return Articulation(
         group_start=np.array(group_start, np.int64),
         group=group,
+        bodies=np.bincount(group[group >= 0], minlength=len(group_start) - 1).astype(np.int64),
         body=np.where(is_body, number, -1),
         node=node,
         joint_node=joint_node,

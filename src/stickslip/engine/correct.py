@@ -24,7 +24,6 @@ import math
 
 import numpy as np
 
-from stickslip.engine.rows import ACTIVE
 from stickslip.jit import kernel
 
 SOFT = 1e-5  # α as a share of tr W_ii / d
@@ -34,61 +33,49 @@ MOST_ROWS = 240  # of an island with joints
 
 
 @kernel
-def correct(work, rules, island, delta):
-    """Fill δ, block by block of the island. Returns False where the factorisation would cost too much."""
-    if work.islands.stiff[island] == 1:
-        return correct_rows(work, rules, island, delta)
-    return correct_bodies(work, rules, island, delta)
-
-
-@kernel
-def resistance(work, rules, i, kappa):
+def resistance(i, d, compliance, soft, mu, scale, p, kappa):
     """κ of each component of contact i, zero where it is not held."""
-    law, p, d = work.law, work.answer.p, 2 if work.law.own.shape[0] == 4 else 3
     for c in range(d):
         kappa[c] = 0.0
     if not p[d * i] > 0.0:
         return
-    soft, square = SOFT / law.scale[i] ** 2, 0.0
+    given, square = SOFT / scale[i] ** 2, 0.0
     for c in range(1, d):
         square += p[d * i + c] ** 2
-    kappa[0] = 1.0 / (soft + law.compliance[i])
-    if square < (INSIDE * law.mu[i] * p[d * i]) ** 2:
-        relaxed = law.compliance_tangent[i] if rules.relaxes_friction else 0.0
+    kappa[0] = 1.0 / (given + compliance[i])
+    if square < (INSIDE * mu[i] * p[d * i]) ** 2:
         for c in range(1, d):
-            kappa[c] = 1.0 / (soft + relaxed)
+            kappa[c] = 1.0 / (given + (soft[i] if soft.size > 0 else 0.0))
 
 
 @kernel
-def correct_rows(work, rules, island, delta):
-    """By W over the rows that are held."""
-    begin, end = work.islands.start[island], work.islands.start[island + 1]
-    n, rows, answer = work.count[ACTIVE], work.rows, work.answer
-    d = 2 if work.law.own.shape[0] == 4 else 3
-    if d * (end - begin) > MOST_ROWS:
+def correct_rows(
+    member, n, body, J, start, reached, Y, compliance, soft, mu, scale, lower, upper, p, u, delta
+):  # fmt: skip
+    """Fill δ (member, D) by W over the rows that are held. Returns False where that would cost too much."""
+    d = p.size // mu.size
+    if d * member.size > MOST_ROWS:
         return False
-    block, component, kappa = np.empty(d * (end - begin), np.int64), np.empty(d * (end - begin), np.int64), np.empty(3)
-    e, soft, size = np.empty(d * (end - begin)), np.empty(d * (end - begin)), 0
-    for k in range(begin, end):
-        i = work.islands.member[k]
+    block, component, kappa = np.empty(d * member.size, np.int64), np.empty(d * member.size, np.int64), np.empty(4)
+    e, given, size = np.empty(d * member.size), np.empty(d * member.size), 0
+    for k in range(member.size):
+        i = member[k]
         if i < n:
-            resistance(work, rules, i, kappa)
-            for c in range(d):
-                if kappa[c] > 0.0:
-                    block[size], component[size] = k, c
-                    e[size], soft[size] = answer.u[d * i + c], 1.0 / kappa[c]
-                    size += 1
-        elif work.law.lower[i - n] < answer.bounded[i - n] < work.law.upper[i - n]:
-            block[size], component[size] = k, 0
-            e[size], soft[size] = answer.bounded_u[i - n], SOFT * work.law.bounded_own[i - n]
-            soft[size] += work.held.rows.compliance[rows.number[i - n]]
-            size += 1
+            resistance(i, d, compliance, soft, mu, scale, p, kappa)
+        else:
+            inside = lower[i] < p[d * i] < upper[i]
+            kappa[0] = 1.0 / (SOFT / scale[i] ** 2 + compliance[i]) if inside else 0.0
+        for c in range(d if i < n else 1):
+            if kappa[c] > 0.0:
+                block[size], component[size], e[size], given[size] = k, c, u[d * i + c], 1.0 / kappa[c]
+                size += 1
     A = np.empty((size, size))
     for x in range(size):
-        i = work.islands.member[block[x]]
         for y in range(x + 1):
-            A[x, y] = coupling(work, i, component[x], work.islands.member[block[y]], component[y])
-        A[x, x] += soft[x]
+            A[x, y] = coupling(
+                body, J, start, reached, Y, member[block[x]], component[x], member[block[y]], component[y]
+            )
+        A[x, x] += given[x]
     lower_factor(A.copy(), A)
     for x in range(size):
         for y in range(x):
@@ -98,47 +85,43 @@ def correct_rows(work, rules, island, delta):
         for y in range(x + 1, size):
             e[x] -= A[y, x] * e[y]
         e[x] = e[x] / A[x, x] if A[x, x] > 0.0 else 0.0
-        delta[block[x] - begin, component[x]] = -e[x]
+        delta[block[x], component[x]] = -e[x]
     return True
 
 
 @kernel
-def coupling(work, i, c, j, k):
-    """W between component c of block i and component k of block j."""
-    rows, joints, n, total = work.rows, work.held.rows, work.count[ACTIVE], 0.0
-    a, b = (rows.body[i, 0], rows.body[i, 1]) if i < n else (joints.body_a[rows.number[i - n]], joints.body_b[rows.number[i - n]])
-    for t in range(rows.start[j], rows.start[j + 1]):
-        body = rows.reached[t]
-        if body == a:
-            J = rows.jacobian[i, 0, c] if i < n else joints.jacobian_a[rows.number[i - n]]
+def coupling(body, J, start, reached, Y, i, c, j, k):
+    """W between component c of block i and component k of block j, without compliance."""
+    total, a, b = 0.0, body[i, 0], body[i, 1]
+    for t in range(start[j], start[j + 1]):
+        if reached[t] == a:
             for r in range(6):
-                total += J[r] * rows.response[t, k, r]
-        if body == b:
-            J = rows.jacobian[i, 1, c] if i < n else joints.jacobian_b[rows.number[i - n]]
+                total += J[i, 0, c, r] * Y[t, k, r]
+        if reached[t] == b:
             for r in range(6):
-                total += J[r] * rows.response[t, k, r]
+                total += J[i, 1, c, r] * Y[t, k, r]
     return total
 
 
 @kernel
-def correct_bodies(work, rules, island, delta):
-    """By the bodies."""
-    begin, end = work.islands.start[island], work.islands.start[island + 1]
-    member, body, free, u = work.islands.member, work.rows.body, work.free, work.answer.u
-    d = 2 if work.law.own.shape[0] == 4 else 3
-    place, first, offset = envelope(work, begin, end)
+def correct_bodies(
+    member, body, J, free, inverse_mass, inverse, compliance, soft, mu, scale, p, u, degree, place, delta
+):  # fmt: skip
+    """The same by the bodies; `degree` (bodies,) is zero, and so it is left, `place` (bodies,) is room."""
+    d = p.size // mu.size
+    first, offset = envelope(member, body, free, degree, place)
     products = 0
     for r in range(first.size):
         products += (r + 1 - first[r]) ** 2
-    if products > DEAREST * (end - begin):
+    if products > DEAREST * member.size:
         return False
-    G, kappa = scaled_rows(work, rules, begin, end)
+    G, kappa = scaled_rows(member, body, J, free, inverse_mass, inverse, d, compliance, soft, mu, scale, p)
     A, z = np.zeros((offset[first.size], 6, 6)), np.zeros((first.size, 6))
-    assemble(work, begin, end, place, first, offset, G, kappa, A, z)
+    assemble(member, body, free, place, first, offset, G, kappa, u, d, A, z)
     factorise(first, offset, A)
     substitute(first, offset, A, z)
-    for k in range(end - begin):
-        i = member[begin + k]
+    for k in range(member.size):
+        i = member[k]
         for c in range(d):
             e = u[d * i + c]
             for side in range(2):
@@ -151,21 +134,19 @@ def correct_bodies(work, rules, island, delta):
 
 
 @kernel
-def envelope(work, begin, end):
-    """The place of each free body in the order of elimination; for each place the first one it is coupled to; and where
-    its row of blocks begins."""
-    member, body, free, degree = work.islands.member, work.rows.body, work.free, work.islands.degree
+def envelope(member, body, free, degree, place):
+    """The place of each free body in the order of elimination is filled in; for each place the first one it is coupled
+    to, and where its row of blocks begins, are returned."""
     most, touched = 0, 0
-    for k in range(begin, end):
+    for k in range(member.size):
         for side in range(2):
             b = body[member[k], side]
             if free[b]:
                 touched += 1 if degree[b] == 0 else 0
                 degree[b] += 1
                 most = max(most, degree[b])
-    start, bodies, place = np.zeros(most + 2, np.int64), np.empty(touched, np.int64), work.islands.label
-    seen = 0
-    for k in range(begin, end):
+    start, bodies, seen = np.zeros(most + 2, np.int64), np.empty(touched, np.int64), 0
+    for k in range(member.size):
         for side in range(2):
             b = body[member[k], side]
             if free[b] and degree[b] > 0:
@@ -175,47 +156,43 @@ def envelope(work, begin, end):
                 degree[b] = -degree[b]
     for k in range(most + 1):
         start[k + 1] += start[k]
-    bodies.sort()
     for k in range(touched):
         b = bodies[k]
         place[b] = start[-degree[b]]
         start[-degree[b]] += 1
         degree[b] = 0
     first, offset = np.arange(touched), np.zeros(touched + 1, np.int64)
-    for k in range(begin, end):
+    for k in range(member.size):
         a, b = body[member[k], 0], body[member[k], 1]
         if free[a] and free[b]:
             low, high = min(place[a], place[b]), max(place[a], place[b])
             first[high] = min(first[high], low)
     for r in range(touched):
         offset[r + 1] = offset[r] + r + 1 - first[r]
-    return place, first, offset
+    return first, offset
 
 
 @kernel
-def scaled_rows(work, rules, begin, end):
+def scaled_rows(member, body, J, free, inverse_mass, inverse, d, compliance, soft, mu, scale, p):
     """G by contact and side, and κ by contact and component, zero where it is not held."""
-    member, rows, free, bodies = work.islands.member, work.rows, work.free, work.bodies
-    d = 2 if work.law.own.shape[0] == 4 else 3
-    G, kappa, L = np.zeros((end - begin, 2, 3, 6)), np.zeros((end - begin, 3)), np.zeros((3, 3))
-    last = -1
-    for k in range(end - begin):
-        i = member[begin + k]
-        resistance(work, rules, i, kappa[k])
+    G, kappa, L, last = np.zeros((member.size, 2, 3, 6)), np.zeros((member.size, 3)), np.zeros((3, 3)), -1
+    for k in range(member.size):
+        i = member[k]
+        resistance(i, d, compliance, soft, mu, scale, p, kappa[k])
         if kappa[k, 0] == 0.0:
             continue
         for side in range(2):
-            b = rows.body[i, side]
+            b = body[i, side]
             if not free[b]:
                 continue
             if b != last:
-                lower_factor(bodies.inverse[b], L)
+                lower_factor(inverse[b], L)
                 last = b
             for c in range(d):
-                J, g = rows.jacobian[i, side, c], G[k, side, c]
+                j, g = J[i, side, c], G[k, side, c]
                 for r in range(3):
-                    g[r] = J[r] * math.sqrt(bodies.inverse_mass[b, r])
-                    g[3 + r] = J[3] * L[0, r] + J[4] * L[1, r] + J[5] * L[2, r]
+                    g[r] = j[r] * math.sqrt(inverse_mass[b, r])
+                    g[3 + r] = j[3] * L[0, r] + j[4] * L[1, r] + j[5] * L[2, r]
     return G, kappa
 
 
@@ -237,15 +214,13 @@ def lower_factor(K, L):
 
 
 @kernel
-def assemble(work, begin, end, place, first, offset, G, kappa, A, z):
+def assemble(member, body, free, place, first, offset, G, kappa, u, d, A, z):
     """A = I + Gᵀ κ G, lower half within the envelope, and z = -Gᵀ κ e."""
-    member, body, free, u = work.islands.member, work.rows.body, work.free, work.answer.u
-    d = 2 if work.law.own.shape[0] == 4 else 3
     for r in range(first.size):
         for k in range(6):
             A[offset[r + 1] - 1, k, k] = 1.0
-    for k in range(end - begin):
-        i = member[begin + k]
+    for k in range(member.size):
+        i = member[k]
         for s in range(2):
             if not free[body[i, s]]:
                 continue

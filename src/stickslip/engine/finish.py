@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.held import articulate, fasten, halve, hold, rates, row_rate
 from stickslip.dynamics.motion import arrive, move
+from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
 from stickslip.engine.sweep import velocity_of
 from stickslip.friction.terms import TAKES_PART
@@ -35,94 +38,101 @@ def begin(state, rules, work):
 @inlined
 def finish(state, rules, work, memory, record, k):
     """Make the step whose impulses the answer holds, and write it down as step k of the record."""
-    h, held, answer = rules.law.h, work.held, work.answer
-    end_velocities(work)
-    mark_hit(work, rules, state.velocity)
-    note_contacts(work, rules, record, record.contact_start[k])
-    remember(work, memory)
-    move(work.bodies, state, h, answer.v, work.hit)
+    h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
+    n, m, hit = work.count[ACTIVE], work.count[BOUNDED], work.hit
+    pushed = end_free(
+        n, m, rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse, bodies.v, answer.p, answer.free
+    )
+    if held.wanted.size == 0:
+        copy(answer.free, answer.v)
+    else:
+        end_held(held, rows.jacobian.shape[2], n, m, rows.number, answer.p, pushed, answer.free, answer.v)
+    marked = mark_hit(n, rows.body, rules.euler, rules.law.rest_speed, law.before, answer.p, hit)
     if held.wanted.size > 0:
-        halve(held, answer.free, answer.v, work.hit)
+        mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, marked, hit)
+    note_contacts(
+        record, record.contact_start[k], work.contacts, work.count[FOUND], work.surfaces.material,
+        work.surfaces.friction_static, work.surfaces.patch, bodies.planar, work.moving, rows, rules.tol, law.mu,
+        law.scale, answer.p, answer.v,
+    )  # fmt: skip
+    remember(memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, answer.start, answer.p)
+    memory.moved[0] = work.count[ITERATIONS] != 1
+    move(bodies, state, h, answer.v, hit)
+    if held.wanted.size > 0:
+        halve(held, answer.free, answer.v, hit)
         fasten(held, state, h, answer.v)
-    arrive(work.bodies, state, answer.v)
+    arrive(bodies, state, answer.v)
     if held.wanted.size > 0:
         articulate(held, state, h)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
-    note(work, record, k, state)
+    note(record, k, work.count, work.residual[0], held.impulse, state)
 
 
 @kernel
-def end_velocities(work):
-    """v⁺ in `answer.v`; in `free` what it would be without the bilateral rows; their impulses in `held.impulse`."""
-    answer, rows, held, n = work.answer, work.rows, work.held, work.count[ACTIVE]
-    free, v, unheld = answer.free, answer.v, work.bodies.v
+def end_free(n, m, body, J, free, inverse_mass, inverse, unheld, p, v):
+    """Velocities at the end without the bilateral rows. Returns whether an impulse acts."""
     for b in range(v.shape[0]):
         for r in range(6):
-            free[b, r] = unheld[b, r]
-    D = rows.jacobian.shape[2]
-    pushed = False
-    for i in range(n):
+            v[b, r] = unheld[b, r]
+    D, pushed = J.shape[2], False
+    for i in range(n + m):
         for side in range(2):
-            b = rows.body[i, side]
-            if work.free[b]:
-                for c in range(D):
-                    if answer.p[D * i + c] != 0.0:
+            b = body[i, side]
+            if free[b]:
+                for c in range(D if i < n else 1):
+                    if p[D * i + c] != 0.0:
                         pushed = True
-                        push(work.bodies, b, rows.jacobian[i, side, c], answer.p[D * i + c], free[b])
-    for t in range(work.count[BOUNDED]):
-        j, x = rows.number[t], answer.bounded[t]
-        held.impulse[j] = x
-        if x != 0.0:
-            pushed = True
-            push(work.bodies, held.rows.body_a[j], held.rows.jacobian_a[j], x, free[held.rows.body_a[j]])
-            push(work.bodies, held.rows.body_b[j], held.rows.jacobian_b[j], x, free[held.rows.body_b[j]])
-    if held.wanted.size > 0 and pushed:
-        for i in range(held.impulse.size):
-            if held.rows.lower[i] == -math.inf and held.rows.upper[i] == math.inf:
-                held.impulse[i] = 0.0
-        for b in range(v.shape[0]):
-            for r in range(6):
-                v[b, r] = free[b, r]
-        rates(held, v, True)
-        hold(held, 1.0, v)
-    elif held.wanted.size == 0:
-        for b in range(v.shape[0]):
-            for r in range(6):
-                v[b, r] = free[b, r]
+                        push(inverse_mass[b], inverse[b], J[i, side, c], p[D * i + c], v[b])
+    return pushed
 
 
 @kernel
-def push(bodies, b, J, x, v):
+def end_held(held, D, n, m, number, p, pushed, free, v):
+    """v⁺, and the impulses of all joint rows. Without any other impulse both are known already."""
+    if pushed:
+        copy(free, v)
+        for i in range(held.impulse.size):
+            held.impulse[i] = 0.0
+        rates(held, v, True)
+        hold(held, 1.0, v)
+    for t in range(m):
+        held.impulse[number[t]] = p[D * (n + t)]
+
+
+@kernel
+def push(m, K, J, x, v):
     """v <- v + M⁻¹ Jᵀ x of one body."""
-    m, K = bodies.inverse_mass[b], bodies.inverse[b]
     for k in range(3):
         v[k] += m[k] * J[k] * x
         v[3 + k] += (K[k, 0] * J[3] + K[k, 1] * J[4] + K[k, 2] * J[5]) * x
 
 
 @kernel
-def mark_hit(work, rules, before):
-    """Bodies that move with v⁺: those at a contact or limit that pushes and was approached faster than the rest speed,
-    what hangs on them by joints, and what hangs on compliant joints. Where the formulation steps as its paper does
-    (`euler`), all that a contact pushes."""
-    rows, held, hit, tree = work.rows, work.held, work.hit, work.held.tree
-    D, n, p = rows.jacobian.shape[2], work.count[ACTIVE], work.answer.p
+def mark_hit(n, body, euler, rest_speed, u, p, hit):
+    """Bodies that move with v⁺: those at a contact that pushes and was approached faster than the rest speed, and where
+    the formulation steps as its paper does (`euler`) all that a contact pushes. Returns whether there are any."""
     for b in range(hit.size):
-        hit[b] = tree.group[b] >= 0 and held.soft[tree.group[b]] == 1
-    marked = False
+        hit[b] = False
+    D, marked = p.size // body.shape[0], False
     for i in range(n):
-        if p[D * i] > 0.0 and (rules.euler or work.law.before[D * i] < -rules.law.rest_speed):
-            hit[rows.body[i, 0]] = hit[rows.body[i, 1]] = marked = True
-    for t in range(work.count[BOUNDED]):
-        j = rows.number[t]
-        if held.rows.upper[j] == math.inf and work.answer.bounded[t] > 0.0:
-            if row_rate(held.rows, j, before) < -rules.law.rest_speed:
-                hit[held.rows.body_a[j]] = hit[held.rows.body_b[j]] = marked = True
-    if not marked or tree.size.size == 0:
-        return
+        if p[D * i] > 0.0 and (euler or u[D * i] < -rest_speed):
+            hit[body[i, 0]] = hit[body[i, 1]] = marked = True
+    return marked
+
+
+@kernel
+def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit):
+    """The same at limits of joints; what hangs on a body that is hit, by joints, and what hangs on compliant ones."""
+    D, tree, joints = p.size // body.shape[0], held.tree, held.rows
+    for t in range(m):
+        i, j = n + t, number[t]
+        if p[D * i] > 0.0 and joints.upper[j] == math.inf and row_rate(joints, j, before) < -rest_speed:
+            hit[body[i, 0]] = hit[body[i, 1]] = marked = True
     for group in range(tree.group_start.size - 1):
-        any_hit = False
+        any_hit = held.soft[group] == 1
+        if not (marked or any_hit):
+            continue
         for k in range(tree.group_start[group], tree.group_start[group + 1]):
             any_hit = any_hit or (tree.body[k] >= 0 and hit[tree.body[k]])
         if any_hit:
@@ -132,55 +142,38 @@ def mark_hit(work, rules, before):
 
 
 @kernel
-def note_contacts(work, rules, record, begin):
-    """All contacts found, those left out too."""
-    contacts, rows, law, answer = work.contacts, work.rows, work.law, work.answer
-    D, at, material = rows.jacobian.shape[2], 0, work.surfaces.material
-    delta = resolved(work, rules)
-    for i in range(work.count[FOUND]):
-        j = begin + i
-        a, b = contacts.shape_a[i], contacts.shape_b[i]
+def note_contacts(
+    record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, p, v
+):  # fmt: skip
+    """All contacts found, those left out too; impulses below tol times the greatest count for nothing in their state."""
+    D, at, greatest = rows.jacobian.shape[2], 0, 0.0
+    for i in range(found):
+        if rows.part[i] == TAKES_PART:
+            greatest = max(greatest, p[D * at])
+            at += 1
+    frame, at = np.empty((3, 3)), 0
+    for i in range(found):
+        j, a, b = begin + i, contacts.shape_a[i], contacts.shape_b[i]
         record.shape_a[j], record.shape_b[j], record.feature[j] = a, b, contacts.feature[i]
         record.gap[j], record.left_out[j] = contacts.gap[i], rows.part[i]
+        fill_frame(contacts.normal[i, 0], contacts.normal[i, 1], contacts.normal[i, 2], planar, frame)
         for c in range(3):
-            record.point[j, c], record.normal[j, c] = contacts.point[i, c], contacts.normal[i, c]
+            record.point[j, c], record.normal[j, c], record.tangent[j, c] = contacts.point[i, c], frame[0, c], frame[1, c]
             record.impulse[j, c] = record.velocity_after[j, c] = 0.0
         record.moment[j] = record.spin[j] = 0.0
+        record.friction[j], record.state[j] = friction[material[a], material[b]], OPEN
         if rows.part[i] != TAKES_PART:
-            note_left_out(work, record, i, j)
             continue
-        for c in range(3):
-            record.tangent[j, c] = rows.frame[at, 1, c]
         for c in range(min(D, 3)):
-            record.impulse[j, c], record.velocity_after[j, c] = answer.p[D * at + c], velocity_of(work, at, c)
+            record.impulse[j, c] = p[D * at + c]
+            record.velocity_after[j, c] = velocity_of(rows.body, rows.jacobian, moving, at, c, v)
         if D == 4:
-            record.moment[j], record.spin[j] = answer.p[D * at + 3], velocity_of(work, at, 3)
-        record.friction[j] = law.mu[at]
-        patch = work.surfaces.patch[material[a], material[b]] if D == 4 else 0.0
-        record.state[j] = state_of(record, j, law.scale[at] ** 2, patch, delta)
+            record.moment[j] = p[D * at + 3]
+            record.spin[j] = velocity_of(rows.body, rows.jacobian, moving, at, 3, v)
+        record.friction[j] = mu[at]
+        over = patch[material[a], material[b]] if D == 4 else 0.0
+        record.state[j] = state_of(record, j, scale[at] ** 2, over, tol * greatest)
         at += 1
-
-
-@kernel
-def note_left_out(work, record, i, j):
-    """A contact that has no rows: its tangent, static friction, and the velocities of nothing."""
-    n, frame = work.contacts.normal[i], work.rows.frame[work.rows.frame.shape[0] - 1]
-    fill_frame(n[0], n[1], n[2], work.bodies.planar, frame)
-    for c in range(3):
-        record.tangent[j, c] = frame[1, c]
-    material = work.surfaces.material
-    a, b = material[work.contacts.shape_a[i]], material[work.contacts.shape_b[i]]
-    record.friction[j] = work.surfaces.friction_static[a, b]
-    record.state[j] = OPEN
-
-
-@kernel
-def resolved(work, rules):
-    """Impulses below this share of the greatest count for nothing."""
-    D, greatest = work.rows.jacobian.shape[2], 0.0
-    for i in range(work.count[ACTIVE]):
-        greatest = max(greatest, work.answer.p[D * i])
-    return rules.tol * greatest
 
 
 @kernel
@@ -199,39 +192,36 @@ def state_of(record, j, rho, patch, delta):
 
 
 @kernel
-def remember(work, memory):
+def remember(memory, contacts, n, m, found, number, frame, bounded, start, p):
     """Keep the impulses and how they changed from those of the step before; a new contact changes by nothing."""
-    rows, contacts, answer = work.rows, work.contacts, work.answer
-    D, n = rows.jacobian.shape[2], work.count[ACTIVE]
+    D = p.size // (frame.shape[0] + bounded.size)
     memory.known[0] = n
     for i in range(n):
-        k = rows.found[i]
+        k = found[i]
         memory.key[i, 0], memory.key[i, 1] = contacts.shape_a[k], contacts.shape_b[k]
         memory.key[i, 2] = contacts.feature[k]
-        known = 1.0 if answer.start[D * i] > 0.0 else 0.0
+        known = 1.0 if start[D * i] > 0.0 else 0.0
         for r in range(3):
             memory.impulse[i, r] = memory.trend[i, r] = 0.0
             for c in range(min(D, 3)):
-                p = answer.p[D * i + c]
-                memory.impulse[i, r] += rows.frame[i, c, r] * p
-                memory.trend[i, r] += known * rows.frame[i, c, r] * (p - answer.start[D * i + c])
-        memory.moment[i] = answer.p[D * i + 3] if D == 4 else 0.0
-    memory.moved[0] = work.count[ITERATIONS] != 1
-    for t in range(work.held.bounded.size):
-        memory.joint[work.held.bounded[t]] = 0.0
-    for t in range(work.count[BOUNDED]):
-        memory.joint[rows.number[t]] = answer.bounded[t]
+                x = p[D * i + c]
+                memory.impulse[i, r] += frame[i, c, r] * x
+                memory.trend[i, r] += known * frame[i, c, r] * (x - start[D * i + c])
+        memory.moment[i] = p[D * i + 3] if D == 4 else 0.0
+    for t in range(bounded.size):
+        memory.joint[bounded[t]] = 0.0
+    for t in range(m):
+        memory.joint[number[t]] = p[D * (n + t)]
 
 
 @kernel
-def note(work, record, k, state):
+def note(record, k, count, residual, joint_impulse, state):
     """The state at the end, and what the solve was like."""
-    count = work.count
     record.contact_start[k + 1] = record.contact_start[k] + count[FOUND]
     record.iterations[k], record.method[k], record.status[k] = count[ITERATIONS], count[METHOD], count[STATUS]
-    record.residual[k] = work.residual[0]
-    for i in range(work.held.impulse.size):
-        record.joint_impulse[k, i] = work.held.impulse[i]
+    record.residual[k] = residual
+    for i in range(joint_impulse.size):
+        record.joint_impulse[k, i] = joint_impulse[i]
     for i in range(state.position.shape[0]):
         for c in range(3):
             record.position[k, i, c] = state.position[i, c]

@@ -60,7 +60,9 @@ def march(state, rules, work, memory, record, first, island):
                     return k, OUTSIDE
                 work.residual[0] = max(work.residual[0], error)
             island = FRESH
-            if count[LIMITS] == 1 or not passes_a_limit(work):
+            if count[LIMITS] == 1 or work.held.bounded.size == 0 or not passes_a_limit(
+                work.held.rows, work.held.bounded, work.rows.number, count[BOUNDED], work.answer.v
+            ):
                 break
             count[LIMITS] = 1  # once more, with all limits
         finish(state, rules, work, memory, record, k)
@@ -68,14 +70,13 @@ def march(state, rules, work, memory, record, first, island):
 
 
 @kernel
-def passes_a_limit(work):
+def passes_a_limit(joints, bounded, number, m, v):
     """Does the step carry a joint past a limit that did not take part?"""
-    joints, rows = work.held.rows, work.rows
     t = 0
-    for at in range(work.held.bounded.size):
-        i = work.held.bounded[at]
-        if t < work.count[BOUNDED] and rows.number[t] == i:
+    for at in range(bounded.size):
+        i = bounded[at]
+        if t < m and number[t] == i:
             t += 1
-        elif row_rate(joints, i, work.answer.v) + joints.bias[i] < 0.0:
+        elif row_rate(joints, i, v) + joints.bias[i] < 0.0:
             return True
     return False

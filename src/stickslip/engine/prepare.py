@@ -18,7 +18,7 @@ from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_s
 from stickslip.dynamics.held import hold, rates, row_rate
 from stickslip.dynamics.motion import free_motion
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLANDS, LIMITS, NEEDED
-from stickslip.friction.terms import TAKES_PART, bounces, friction_of, normal_terms, part, tangent_terms
+from stickslip.friction.terms import TAKES_PART, bounces, friction_of, normal_terms, part, slip_of, tangent_terms
 from stickslip.jit import inlined, kernel
 from stickslip.solvers.nsgs import invert_blocks
 
@@ -29,59 +29,86 @@ FAR = 3.0  # a limit takes part where this many steps at the joint's speed, or t
 def prepare(state, rules, work, memory):
     """Fill the rows, law and answer of the step from `state`. False where there is not enough room; NEEDED says how
     much."""
-    count, h = work.count, rules.law.h
-    free_motion(work.bodies, state, h)
-    hold_free(work.held, work.bodies.v, work.answer.free, work.answer.v)
-    found = find_contacts(state, work.bodies.reach, work.collision, work.contacts)
+    count, h, held, rows, law, answer = work.count, rules.law.h, work.held, work.rows, work.law, work.answer
+    contacts, surfaces, bodies = work.contacts, work.surfaces, work.bodies
+    free_motion(bodies, state, h)
+    copy(bodies.v, answer.free)
+    if held.wanted.size > 0:
+        hold_free(held, answer.free)
+    copy(answer.free, answer.v)
+    found = find_contacts(state, bodies.reach, work.collision, contacts)
     count[FOUND] = found
-    if found > work.contacts.gap.size:
+    if found > contacts.gap.size:
         return False
-    choose(work.surfaces, state, rules.law, work.contacts, found, work.rows, count)
-    fill_rows(work, state)
-    choose_bounded(work.held, state.velocity, work.answer.free, h, work.rows, count)
-    if not reach(work):
+    n = choose(
+        surfaces.body, surfaces.material, surfaces.restitution, state, rules.law, contacts, found, rows.part, rows.found
+    )
+    count[ACTIVE] = n
+    fill_rows(
+        n, rows.found, contacts.shape_a, contacts.shape_b, contacts.normal, contacts.point, surfaces.body,
+        state.position, bodies.planar, rows.body, rows.frame, rows.jacobian,
+    )  # fmt: skip
+    m = 0
+    if held.bounded.size > 0:
+        m = fill_bounded(
+            held.rows, held.bounded, state.velocity, answer.free, count[LIMITS] == 1, n, rows.number, rows.body,
+            rows.jacobian,
+        )  # fmt: skip
+    count[BOUNDED] = m
+    count[NEEDED] = measure(n + m, work.free, held.tree.group, held.tree.bodies, rows.body, rows.start)
+    if count[NEEDED] > rows.reached.size:
         return False
-    contact_law(work.surfaces, state.velocity, rules, work.contacts, work.rows, work.answer.free, count, work.law)
-    bounded_law(work.held, work.rows, work.answer.free, count, work.law)
-    own_blocks(work.rows, rules.relaxes_friction, count, work.law)
-    own_bounded(work.rows, work.held.rows, count, work.law)
-    recall(memory, work.contacts, work.rows, count, work.answer)
-    part_islands(work)
+    fill_responses(
+        n, m, work.free, held.tree.group, bodies.inverse_mass, bodies.inverse, rows.body, rows.jacobian, rows.start,
+        rows.reached, rows.response,
+    )  # fmt: skip
+    if held.wanted.size > 0:
+        hold_responses(n, m, work.free, held, rows.body, rows.jacobian, rows.start, rows.reached, rows.response)
+    contact_law(n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, law)
+    if m > 0:
+        bounded_law(n, m, held.rows, rows.number, answer.free, law.q, law.w, law.compliance, law.lower, law.upper)
+    soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
+    own_blocks(
+        n, m, rows.body, rows.jacobian, rows.start, rows.reached, rows.response, law.compliance, soft, law.mu,
+        law.own, law.inverse, law.scale,
+    )  # fmt: skip
+    recall(n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.start, answer.trend, answer.p)
+    count[ISLANDS] = part_islands(n + m, work.free, held.tree.group, rows.body, work.islands)
     return True
 
 
 @kernel
-def hold_free(held, unheld, free, v):
-    """Velocities with joints but without contacts, as `free` and as a start of v; λ of the bilateral rows is theirs."""
-    for b in range(free.shape[0]):
+def copy(v, image):
+    for b in range(v.shape[0]):
         for r in range(6):
-            free[b, r] = unheld[b, r]
-    for i in range(held.impulse.size):
-        held.impulse[i] = 0.0
-    if held.wanted.size > 0:
-        rates(held, free, True)
-        hold(held, 1.0, free)
-    for b in range(free.shape[0]):
-        for r in range(6):
-            v[b, r] = free[b, r]
+            image[b, r] = v[b, r]
 
 
 @kernel
-def choose(surfaces, state, law, contacts, found, rows, count):
-    """Which contacts take part; those left out are recorded but have no rows."""
+def hold_free(held, free):
+    """Velocities with joints but without contacts; λ of the bilateral rows is theirs."""
+    for i in range(held.impulse.size):
+        held.impulse[i] = 0.0
+    rates(held, free, True)
+    hold(held, 1.0, free)
+
+
+@kernel
+def choose(shape_body, material, restitution, state, law, contacts, found, parts, active):
+    """Which contacts take part; those left out are recorded but have no rows. Returns how many do."""
     n = 0
     for i in range(found):
         a, b = contacts.shape_a[i], contacts.shape_b[i]
-        e, u_n = surfaces.restitution[surfaces.material[a], surfaces.material[b]], 0.0
+        e, u_n = restitution[material[a], material[b]], 0.0
         if e > 0.0 and contacts.gap[i] > 0.0:
-            x, normal, body_a, body_b = contacts.point[i], contacts.normal[i], surfaces.body[a], surfaces.body[b]
+            x, normal, body_a, body_b = contacts.point[i], contacts.normal[i], shape_body[a], shape_body[b]
             u_n = along(x, normal, state.position[body_a], state.velocity[body_a])
             u_n -= along(x, normal, state.position[body_b], state.velocity[body_b])
-        rows.part[i] = part(law, contacts.gap[i], e, u_n)
-        if rows.part[i] == TAKES_PART:
-            rows.found[n] = i
+        parts[i] = part(law, contacts.gap[i], e, u_n)
+        if parts[i] == TAKES_PART:
+            active[n] = i
             n += 1
-    count[ACTIVE] = n
+    return n
 
 
 @kernel
@@ -96,103 +123,82 @@ def along(x, n, centre, v):
 
 
 @kernel
-def fill_rows(work, state):
+def fill_rows(n, found, shape_a, shape_b, normal, point, shape_body, position, planar, body, frame, J):
     """Frames and J of the contacts that take part."""
-    contacts, rows, planar, body = work.contacts, work.rows, work.bodies.planar, work.surfaces.body
-    for i in range(work.count[ACTIVE]):
-        k = rows.found[i]
-        a, b = body[contacts.shape_a[k]], body[contacts.shape_b[k]]
-        rows.body[i, 0], rows.body[i, 1] = a, b
-        n = contacts.normal[k]
-        fill_frame(n[0], n[1], n[2], planar, rows.frame[i])
-        fill_side(contacts.point[k], state.position[a], 1.0, rows.frame[i], rows.jacobian[i, 0])
-        fill_side(contacts.point[k], state.position[b], -1.0, rows.frame[i], rows.jacobian[i, 1])
+    for i in range(n):
+        k = found[i]
+        a, b = shape_body[shape_a[k]], shape_body[shape_b[k]]
+        body[i, 0], body[i, 1] = a, b
+        fill_frame(normal[k, 0], normal[k, 1], normal[k, 2], planar, frame[i])
+        fill_side(point[k], position[a], 1.0, frame[i], J[i, 0])
+        fill_side(point[k], position[b], -1.0, frame[i], J[i, 1])
 
 
 @kernel
-def choose_bounded(held, before, free, h, rows, count):
-    """The bounded joint rows that take part: motors, and limits that the step may reach."""
-    joints, m = held.rows, 0
-    for t in range(held.bounded.size):
-        i = held.bounded[t]
-        if joints.lower[i] == 0.0 and joints.upper[i] == math.inf and count[LIMITS] == 0:
+def fill_bounded(joints, bounded, before, free, all_, n, number, body, J):
+    """The bounded joint rows that take part: motors, and limits that the step may reach, or all. Returns how many."""
+    m = 0
+    for t in range(bounded.size):
+        i = bounded[t]
+        if joints.upper[i] == math.inf and joints.bias[i] > 0.0 and not all_:
             speed = max(-row_rate(joints, i, free), -row_rate(joints, i, before))
-            if joints.bias[i] > FAR * max(speed, 0.0) and joints.bias[i] > 0.0:
+            if joints.bias[i] > FAR * speed:
                 continue
-        rows.number[m] = i
+        number[m] = i
+        body[n + m, 0], body[n + m, 1] = joints.body_a[i], joints.body_b[i]
+        for r in range(6):
+            J[n + m, 0, 0, r], J[n + m, 1, 0, r] = joints.jacobian_a[i, r], joints.jacobian_b[i, r]
         m += 1
-    count[BOUNDED] = m
-
-
-@inlined
-def reach(work):
-    """What an impulse of each block does to the bodies. False where there is no room; NEEDED says how much."""
-    rows, held, count = work.rows, work.held, work.count
-    n, at = count[ACTIVE], 0
-    for i in range(n + count[BOUNDED]):
-        if i < n:
-            a, b = rows.body[i, 0], rows.body[i, 1]
-        else:
-            a, b = held.rows.body_a[rows.number[i - n]], held.rows.body_b[rows.number[i - n]]
-        rows.start[i] = at
-        at += bodies_reached(work.free, held.tree, a, b)
-    rows.start[n + count[BOUNDED]] = at
-    count[NEEDED] = at
-    if at > rows.reached.size:
-        return False
-    fill_responses(work.free, work.bodies.inverse_mass, work.bodies.inverse, held, rows, count)
-    return True
+    return m
 
 
 @kernel
-def bodies_reached(free, tree, a, b):
-    total = 0
-    if free[a]:
-        total += 1 if tree.group[a] < 0 else bodies_of_group(tree, tree.group[a])
-    if free[b] and (tree.group[b] < 0 or not (free[a] and tree.group[a] == tree.group[b])):
-        total += 1 if tree.group[b] < 0 else bodies_of_group(tree, tree.group[b])
-    return total
+def measure(blocks, free, group, bodies, body, start):
+    """Where the responses of each block begin, and how many there are."""
+    at = 0
+    for i in range(blocks):
+        start[i] = at
+        a, b = body[i, 0], body[i, 1]
+        if free[a]:
+            at += 1 if group[a] < 0 else bodies[group[a]]
+        if free[b] and (group[b] < 0 or not (free[a] and group[a] == group[b])):
+            at += 1 if group[b] < 0 else bodies[group[b]]
+    start[blocks] = at
+    return at
 
 
 @kernel
-def bodies_of_group(tree, group):
-    total = 0
-    for k in range(tree.group_start[group], tree.group_start[group + 1]):
-        if tree.body[k] >= 0:
-            total += 1
-    return total
+def fill_responses(n, m, free, group, inverse_mass, inverse, body, J, start, reached, Y):
+    """What an impulse of each block does to the bodies that no joint holds; those come last of a block's."""
+    for i in range(n + m):
+        at = start[i + 1]
+        for side in range(1, -1, -1):
+            own = body[i, side]
+            if free[own] and group[own] < 0:
+                at -= 1
+                reached[at] = own
+                for c in range(Y.shape[1] if i < n else 1):
+                    responds(inverse_mass[own], inverse[own], J[i, side, c], Y[at, c])
 
 
 @kernel
-def fill_responses(free, inverse_mass, inverse, held, rows, count):
-    tree, joints, n = held.tree, held.rows, count[ACTIVE]
-    D = rows.response.shape[1]
-    for i in range(n + count[BOUNDED]):
-        at = rows.start[i]
-        j = rows.number[i - n] if i >= n else 0
-        a, b = (rows.body[i, 0], rows.body[i, 1]) if i < n else (joints.body_a[j], joints.body_b[j])
-        components = D if i < n else 1
+def hold_responses(n, m, free, held, body, J, start, reached, Y):
+    """And to those that joints hold: all of a group, by the factors of the joints."""
+    tree = held.tree
+    for i in range(n + m):
+        at, a, b = start[i], body[i, 0], body[i, 1]
         shared = free[a] and free[b] and tree.group[a] >= 0 and tree.group[a] == tree.group[b]
         for side in range(2):
-            body = a if side == 0 else b
-            if not free[body] or (side == 1 and shared):
+            own = a if side == 0 else b
+            if not free[own] or tree.group[own] < 0 or (side == 1 and shared):
                 continue
-            if tree.group[body] < 0:
-                rows.reached[at] = body
-                for c in range(components):
-                    J = rows.jacobian[i, side, c] if i < n else (joints.jacobian_a[j] if side == 0 else joints.jacobian_b[j])
-                    responds(inverse_mass[body], inverse[body], J, rows.response[at, c])
-                at += 1
-                continue
-            filled = at
-            for c in range(components):
-                J = rows.jacobian[i, side, c] if i < n else (joints.jacobian_a[j] if side == 0 else joints.jacobian_b[j])
-                first = load(held, body, J, True)
+            behind = at
+            for c in range(Y.shape[1] if i < n else 1):
+                first = load(held, own, J[i, side, c], True)
                 if shared:
-                    J = rows.jacobian[i, 1, c] if i < n else joints.jacobian_b[j]
-                    first = min(first, load(held, b, J, False))
-                filled = unload(held, tree.group[body], first, c, at, rows)
-            at = filled
+                    first = min(first, load(held, b, J[i, 1, c], False))
+                behind = unload(held, tree.group[own], first, c, at, reached, Y)
+            at = behind
 
 
 @kernel
@@ -211,184 +217,156 @@ def load(held, body, J, afresh):
 
 
 @kernel
-def unload(held, group, first, c, at, rows):
+def unload(held, group, first, c, at, reached, Y):
     """The response of all bodies of a group, from place `at` on; returns the place behind."""
     tree = held.tree
     substitute(tree, held.factors, group, first)
     for k in range(tree.group_start[group], tree.group_start[group + 1]):
         if tree.body[k] >= 0:
-            rows.reached[at] = tree.body[k]
+            reached[at] = tree.body[k]
             for r in range(6):
-                rows.response[at, c, r] = held.factors.x[k, r]
+                Y[at, c, r] = held.factors.x[k, r]
             at += 1
     return at
 
 
 @kernel
-def contact_law(surfaces, before, rules, contacts, rows, free, count, law):
+def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, law):
     """The law of each contact, by friction/terms.py."""
     D = rows.jacobian.shape[2]
-    tangents = 1 if D == 2 else 2
-    for i in range(count[ACTIVE]):
+    for i in range(n):
         k = rows.found[i]
         a, b = surfaces.material[contacts.shape_a[k]], surfaces.material[contacts.shape_b[k]]
-        slip = 0.0
         for c in range(D):
             law.q[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, free)
             law.before[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, before)
-            if 0 < c <= tangents:
-                slip += law.before[D * i + c] ** 2
-        if D == 4:
-            slip += (surfaces.patch[a, b] * law.before[D * i + 3]) ** 2
-        e, u_n = surfaces.restitution[a, b], law.before[D * i]
-        law.restitution[i] = e if bounces(rules.law, e, u_n) else 0.0
+        u = law.before[D * i : D * i + D]
+        slip = slip_of(u[1], u[2] if D > 2 else 0.0, u[3] if D > 3 else 0.0, surfaces.patch[a, b])
+        e = surfaces.restitution[a, b]
+        law.restitution[i] = e if bounces(numbers, e, u[0]) else 0.0
         law.w[i], law.compliance[i] = normal_terms(
-            rules.law, contacts.gap[k], e, u_n, surfaces.stiffness[a, b], surfaces.damping[a, b]
+            numbers, contacts.gap[k], e, u[0], surfaces.stiffness[a, b], surfaces.damping[a, b]
         )
         law.compliance_tangent[i], law.damped[i] = tangent_terms(
-            rules.law, surfaces.stiffness_tangent[a, b], surfaces.damping_tangent[a, b]
+            numbers, surfaces.stiffness_tangent[a, b], surfaces.damping_tangent[a, b]
         )
         law.mu[i], law.sliding[i] = friction_of(
-            rules.law, surfaces.friction_static[a, b], surfaces.friction_kinetic[a, b], math.sqrt(slip)
+            numbers, surfaces.friction_static[a, b], surfaces.friction_kinetic[a, b], slip
         )
-        law.shift[i] = 0.0 if rules.associated else law.mu[i]
+        law.shift[i] = 0.0 if associated else law.mu[i]
         law.q[D * i] += law.w[i]
 
 
 @kernel
-def bounded_law(held, rows, free, count, law):
-    joints = held.rows
-    for t in range(count[BOUNDED]):
-        i = rows.number[t]
-        law.bounded_q[t] = row_rate(joints, i, free) + joints.bias[i]
-        law.lower[t], law.upper[t] = joints.lower[i], joints.upper[i]
+def bounded_law(n, m, joints, number, free, q, w, compliance, lower, upper):
+    """The law of each bounded joint row."""
+    D = q.size // w.size
+    for t in range(m):
+        i, j = n + t, number[t]
+        w[i], compliance[i], lower[i], upper[i] = joints.bias[j], joints.compliance[j], joints.lower[j], joints.upper[j]
+        q[D * i] = row_rate(joints, j, free) + joints.bias[j]
 
 
 @kernel
-def own_blocks(rows, relaxes_friction, count, law):
-    """W_ii = J_i M⁻¹ J_iᵀ + ε_i of contacts, its inverse, and the scale that it gives."""
-    own, d = law.own, 2 if law.own.shape[0] == 4 else 3
-    n = count[ACTIVE]
-    for i in range(n):
+def own_blocks(n, m, body, J, start, reached, Y, compliance, soft, mu, own, V, scale):
+    """W_ii = J_i M⁻¹ J_iᵀ + ε_i, the inverse of it for contacts in space, and the scale that it gives."""
+    d = 2 if own.shape[0] == 4 else 3
+    for i in range(n + m):
         for k in range(d * d):
             own[k, i] = 0.0
-        for t in range(rows.start[i], rows.start[i + 1]):
+        components = d if i < n else 1
+        for t in range(start[i], start[i + 1]):
             for side in range(2):
-                if rows.body[i, side] == rows.reached[t]:
-                    J, Y = rows.jacobian[i, side], rows.response[t]
-                    for a in range(d):
-                        for c in range(d):
+                if body[i, side] == reached[t]:
+                    for a in range(components):
+                        for c in range(components):
                             total = 0.0
                             for k in range(6):
-                                total += J[a, k] * Y[c, k]
+                                total += J[i, side, a, k] * Y[t, c, k]
                             own[d * a + c, i] += total
-        own[0, i] += law.compliance[i]
-        if relaxes_friction:
+        own[0, i] += compliance[i]
+        if soft.size > 0 and i < n:
             for a in range(1, d):
-                own[(d + 1) * a, i] += law.compliance_tangent[i]
-        trace = own[0, i] + own[3, i] if d == 2 else own[0, i] + own[4, i] + own[8, i]
-        law.scale[i] = math.sqrt(d / trace) if trace > 0.0 else 1.0
+                own[(d + 1) * a, i] += soft[i]
+        trace = own[0, i]
+        if i < n:
+            trace = (trace + own[3, i] if d == 2 else trace + own[4, i] + own[8, i]) / d
+        scale[i] = 1.0 / math.sqrt(trace) if trace > 0.0 else 1.0
     if d == 3:
-        invert_blocks(own[:, :n], law.mu[:n], law.inverse[:n])
+        invert_blocks(own[:, :n], mu[:n], V[:n])
 
 
 @kernel
-def own_bounded(rows, joints, count, law):
-    n = count[ACTIVE]
-    for t in range(count[BOUNDED]):
-        i, total = rows.number[t], joints.compliance[rows.number[t]]
-        for k in range(rows.start[n + t], rows.start[n + t + 1]):
-            for r in range(6):
-                if rows.reached[k] == joints.body_a[i]:
-                    total += joints.jacobian_a[i, r] * rows.response[k, 0, r]
-                if rows.reached[k] == joints.body_b[i]:
-                    total += joints.jacobian_b[i, r] * rows.response[k, 0, r]
-        law.bounded_own[t] = total
-
-
-@kernel
-def recall(memory, contacts, rows, count, answer):
+def recall(n, m, memory, contacts, found, number, frame, was_known, p, trend, newest):
     """Start from the impulses of the same contacts in the last step; `trend` is how they changed in it. Both lists are
     sorted by shapes and feature."""
-    D, key, j, last = rows.jacobian.shape[2], memory.key, 0, memory.known[0]
-    p, trend = answer.start, answer.trend
-    for i in range(count[ACTIVE]):
-        k = rows.found[i]
+    D, key, j, last = p.size // was_known.size, memory.key, 0, memory.known[0]
+    for i in range(n):
+        k = found[i]
         a, b, f = contacts.shape_a[k], contacts.shape_b[k], contacts.feature[k]
         while j < last and (
             key[j, 0] < a or (key[j, 0] == a and (key[j, 1] < b or (key[j, 1] == b and key[j, 2] < f)))
         ):
             j += 1
         known = j < last and key[j, 0] == a and key[j, 1] == b and key[j, 2] == f
+        was_known[i] = known
         for c in range(D):
             p[D * i + c] = trend[D * i + c] = 0.0
             if known and c < 3:
                 for r in range(3):
-                    p[D * i + c] += rows.frame[i, c, r] * memory.impulse[j, r]
-                    trend[D * i + c] += rows.frame[i, c, r] * memory.trend[j, r]
+                    p[D * i + c] += frame[i, c, r] * memory.impulse[j, r]
+                    trend[D * i + c] += frame[i, c, r] * memory.trend[j, r]
             elif known:
                 p[D * i + c] = memory.moment[j]
-            answer.p[D * i + c] = p[D * i + c]
-    for t in range(count[BOUNDED]):
-        answer.bounded[t] = memory.joint[rows.number[t]]
+            newest[D * i + c] = p[D * i + c]
+    for t in range(m):
+        p[D * (n + t)] = newest[D * (n + t)] = memory.joint[number[t]]
 
 
 @kernel
-def part_islands(work):
-    """Sort the blocks into islands, by union-find over bodies and groups of bodies with joints."""
-    rows, held, islands, free, count = work.rows, work.held, work.islands, work.free, work.count
-    tree, joints, n = held.tree, held.rows, count[ACTIVE]
-    total, bodies = n + count[BOUNDED], free.size
+def part_islands(total, free, group, body, islands):
+    """Sort the blocks into islands, by union-find over bodies and groups of bodies with joints. Returns how many."""
+    root, label, bodies = islands.root, islands.label, free.size
     for i in range(total):
-        a, b = ends(rows, joints, i, n)
-        islands.root[place(tree, a, bodies)], islands.root[place(tree, b, bodies)] = -1, -1
+        for side in range(2):
+            root[place(group, body[i, side], bodies)] = -1
     for i in range(total):
-        a, b = ends(rows, joints, i, n)
+        a, b = body[i, 0], body[i, 1]
         if free[a] and free[b]:
-            x, y = find(islands.root, place(tree, a, bodies)), find(islands.root, place(tree, b, bodies))
+            x, y = find(root, place(group, a, bodies)), find(root, place(group, b, bodies))
             if x != y:
-                islands.root[max(x, y)] = min(x, y)
+                root[max(x, y)] = min(x, y)
+    for i in range(total):
+        label[find(root, place(group, body[i, 0] if free[body[i, 0]] else body[i, 1], bodies))] = -1
     found = 0
     for i in range(total):
-        a, b = ends(rows, joints, i, n)
-        islands.label[find(islands.root, place(tree, a if free[a] else b, bodies))] = -1
-    for i in range(total):
-        a, b = ends(rows, joints, i, n)
-        root = find(islands.root, place(tree, a if free[a] else b, bodies))
-        if islands.label[root] < 0:
-            islands.label[root] = found
+        a, b = body[i, 0], body[i, 1]
+        at = find(root, place(group, a if free[a] else b, bodies))
+        if label[at] < 0:
+            label[at] = found
             islands.start[found + 1], islands.stiff[found] = 0, 0
             found += 1
-        label = islands.label[root]
-        islands.of_block[i] = label
-        islands.start[label + 1] += 1
-        if (free[a] and tree.group[a] >= 0) or (free[b] and tree.group[b] >= 0):
-            islands.stiff[label] = 1
+        islands.of_block[i] = label[at]
+        islands.start[label[at] + 1] += 1
+        if (free[a] and group[a] >= 0) or (free[b] and group[b] >= 0):
+            islands.stiff[label[at]] = 1
     islands.start[0] = 0
     for k in range(found):
         islands.start[k + 1] += islands.start[k]
     for i in range(total - 1, -1, -1):  # from behind, so that start[k + 1] ends as the beginning of island k
-        label = islands.of_block[i]
-        islands.start[label + 1] -= 1
-        islands.member[islands.start[label + 1]] = i
+        k = islands.of_block[i]
+        islands.start[k + 1] -= 1
+        islands.member[islands.start[k + 1]] = i
     for k in range(found):
         islands.start[k] = islands.start[k + 1]
     islands.start[found] = total
-    count[ISLANDS] = found
+    return found
 
 
 @kernel
-def ends(rows, joints, i, n):
-    """The bodies of a block."""
-    if i < n:
-        return rows.body[i, 0], rows.body[i, 1]
-    return joints.body_a[rows.number[i - n]], joints.body_b[rows.number[i - n]]
-
-
-@kernel
-def place(tree, body, bodies):
+def place(group, body, bodies):
     """A body, or the group it is held in, among all of them."""
-    return body if tree.group[body] < 0 else bodies + tree.group[body]
+    return body if group[body] < 0 else bodies + group[body]
 
 
 @kernel

@@ -1,9 +1,12 @@
 """The arrays of a step: rows of contacts and of joints, the law they obey, the answer, and the memory between steps.
 
-`prepare` fills them from a state, a solve finds the impulses, `finish` moves the bodies. Blocks of rows are numbered
-0 … n - 1 for the contacts that take part, of D components each (2 in the plane, 3 in space, 4 with spin), and n … n +
-m - 1 for the bounded rows of joints (limits and motors) that do. Bilateral rows are eliminated (dynamics/held.py): what
-an impulse does to the bodies, `response`, reaches all that hang together with the two that it acts on.
+`prepare` fills them from a state, a solve finds the impulses, `finish` moves the bodies. Blocks of D components each (2
+in the plane, 3 in space, 4 with spin) are numbered 0 … n - 1 for the contacts that take part, and n … n + m - 1 for the
+bounded rows of joints (limits and motors) that do, of which only the first component means something. Bilateral rows are
+eliminated (dynamics/held.py): what an impulse does to the bodies, `response`, reaches all that hang together with the
+two that it acts on.
+
+Kernels take the arrays they use, not the tuples: each array of a call costs time where it is compiled and where it runs.
 """
 
 from __future__ import annotations
@@ -24,8 +27,13 @@ Booleans = NDArray[np.bool_]
 
 # places in Work.count
 FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS = range(10)
-METHODS = ("none", "sweeps", "correction", "outside")
-NO_SOLVE, SWEEPS, CORRECTION, OUTSIDE = range(4)
+METHODS = (
+    *("none", "sweeps", "correction"),  # of the compiled loop
+    *("ConeInteriorPoint", "ConeNewton", "NSGS", "BodyNSGS", "APGD", "ADMM", "FixedPoint", "Conic"),
+    *("Lemke", "JudicePires", "Murty", "PGS", "SemismoothNewton", "InteriorPoint", "Enumeration"),
+    *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "other"),
+)  # which solved a step
+NO_SOLVE, SWEEPS, CORRECTION = range(3)
 
 
 class Rules(NamedTuple):
@@ -59,52 +67,49 @@ class Surfaces(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Room for `capacity` contacts and all bounded joint rows."""
+    """Room for `capacity` contacts and all bounded joint rows: nb blocks in all."""
 
     part: Integers  # (capacity,)   of each contact found: whether it takes part, see friction/terms.py
     found: Integers  # (capacity,)   of each that does, its number among those found
-    body: Integers  # (capacity, 2)
+    number: Integers  # (bounded,)   of the bounded joint rows that take part, in JointRows
+    body: Integers  # (nb, 2)
     frame: Floats  # (capacity, 3, 3)   n, t, o by rows
-    jacobian: Floats  # (capacity, 2, D, 6)   by side and component
-    number: Integers  # (nb,)   of the bounded joint rows that take part, in JointRows
-    start: Integers  # (capacity + nb + 1,)   where the responses of a block begin
+    jacobian: Floats  # (nb, 2, D, 6)   by side and component
+    start: Integers  # (nb + 1,)   where the responses of a block begin
     reached: Integers  # (room,)   a body that a block moves
     response: Floats  # (room, D, 6)   and how, by unit impulses
 
 
 class Law(NamedTuple):
-    """What a step asks of its blocks; bounded rows are numbered apart."""
+    """What a step asks of its blocks; of joint rows w is the bias and ε the compliance Σ."""
 
-    q: Floats  # (D capacity,)   velocities of contacts without impulses but those of joints, with w
-    w: Floats  # (capacity,)   d of the normals, see friction/terms.py
-    compliance: Floats  # (capacity,)   ε of the normals
-    compliance_tangent: Floats  # (capacity,)   ε_t
-    damped: Floats  # (capacity,)   ε_t h b_t
-    mu: Floats  # (capacity,)   that holds
-    shift: Floats  # (capacity,)   of the cone law: μ, or 0 where it is the associated one
-    sliding: Booleans  # (capacity,)
-    before: Floats  # (D capacity,)   velocities at the start
-    restitution: Floats  # (capacity,)   of a contact that bounces, else 0
-    own: Floats  # (d², capacity)   W_ii with ε, entries by rows; d = min(D, 3)
-    inverse: Floats  # (capacity, 9)   of it where that is of use, see solvers/nsgs.py
-    scale: Floats  # (capacity,)   √ρ, ρ = d / tr W_ii: makes impulses and velocities comparable
-    bounded_q: Floats  # (nb,)   rates of bounded rows, with their bias
-    bounded_own: Floats  # (nb,)   their W_ii with Σ
-    lower: Floats  # (nb,)
+    q: Floats  # (D nb,)   velocities without impulses but those of joints, with w
+    w: Floats  # (nb,)   d of the normals, see friction/terms.py
+    compliance: Floats  # (nb,)   ε of the normals
+    compliance_tangent: Floats  # (nb,)   ε_t
+    damped: Floats  # (nb,)   ε_t h b_t
+    mu: Floats  # (nb,)   that holds
+    shift: Floats  # (nb,)   of the cone law: μ, or 0 where it is the associated one
+    lower: Floats  # (nb,)   of joint rows
     upper: Floats  # (nb,)
+    sliding: Booleans  # (nb,)
+    before: Floats  # (D nb,)   velocities at the start
+    restitution: Floats  # (nb,)   of a contact that bounces, else 0
+    own: Floats  # (d², nb)   W_ii with ε, entries by rows; d = min(D, 3)
+    inverse: Floats  # (nb, 9)   of it where that is of use, see solvers/nsgs.py
+    scale: Floats  # (nb,)   √ρ, ρ = d / tr W_ii: makes impulses and velocities comparable
 
 
 class Answer(NamedTuple):
     """What a step finds, and where it starts from."""
 
-    free: Floats  # (nb, 6)   velocities with joints but without contacts and bounded rows
-    start: Floats  # (D capacity,)   impulses of the step before
-    trend: Floats  # (D capacity,)   how they changed in it
-    p: Floats  # (D capacity,)   impulses
-    u: Floats  # (D capacity,)   velocities of the contacts under the law, with w and ε p
-    bounded: Floats  # (nb,)   λ of bounded rows
-    bounded_u: Floats  # (nb,)
-    v: Floats  # (nb, 6)   velocities of the bodies
+    free: Floats  # (bodies, 6)   velocities with joints but without contacts and bounded rows
+    known: Booleans  # (nb,)   was there in the step before
+    start: Floats  # (D nb,)   impulses of the step before
+    trend: Floats  # (D nb,)   how they changed in it
+    p: Floats  # (D nb,)   impulses
+    u: Floats  # (D nb,)   velocities under the law, with w and ε p
+    v: Floats  # (bodies, 6)   velocities of the bodies
 
 
 class Islands(NamedTuple):
@@ -112,10 +117,10 @@ class Islands(NamedTuple):
 
     root: Integers  # (bodies + groups,)   union-find
     label: Integers  # (bodies + groups,)
-    of_block: Integers  # (capacity + nb,)
-    start: Integers  # (capacity + nb + 1,)
-    member: Integers  # (capacity + nb,)
-    stiff: Integers  # (capacity + nb,)   1 where an island has joints
+    of_block: Integers  # (nb,)
+    start: Integers  # (nb + 1,)
+    member: Integers  # (nb,)
+    stiff: Integers  # (nb,)   1 where an island has joints
     degree: Integers  # (bodies,)   zeros, for engine/correct.py
 
 
@@ -213,18 +218,18 @@ def room_for_contacts(D: int, bodies: int, groups: int, bounded: int, capacity: 
     def integers(*shape: int) -> Integers:
         return np.zeros(shape, np.int64)
 
-    c, n, size = capacity, bounded, D * capacity
+    size = D * blocks
     rows = Rows(
-        integers(c), integers(c), integers(c, 2), numbers(c, 3, 3), numbers(c, 2, D, 6),
-        integers(n), integers(blocks + 1), integers(reach), numbers(reach, D, 6),
+        integers(capacity), integers(capacity), integers(bounded), integers(blocks, 2), numbers(capacity, 3, 3),
+        numbers(blocks, 2, D, 6), integers(blocks + 1), integers(reach), numbers(reach, D, 6),
     )  # fmt: skip
     law = Law(
-        numbers(size), *(numbers(c) for _ in range(6)), np.zeros(c, np.bool_), numbers(size), numbers(c),
-        numbers(d * d, c), numbers(c if d == 3 else 0, 9), numbers(c), *(numbers(n) for _ in range(4)),
+        numbers(size), *(numbers(blocks) for _ in range(8)), np.zeros(blocks, np.bool_), numbers(size), numbers(blocks),
+        numbers(d * d, blocks), numbers(blocks if d == 3 else 0, 9), numbers(blocks),
     )  # fmt: skip
     answer = Answer(
-        numbers(bodies, 6), *(numbers(size) for _ in range(4)), numbers(n), numbers(n), numbers(bodies, 6)
-    )  # fmt: skip
+        numbers(bodies, 6), np.zeros(blocks, np.bool_), *(numbers(size) for _ in range(4)), numbers(bodies, 6)
+    )
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
         integers(blocks), integers(bodies),

@@ -19,11 +19,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.errors import InputError
-from stickslip.friction.contact_problem import ContactProblem
 from stickslip.problems.contact_states import State
-from stickslip.problems.matrix import Dense, Indices, Vector, as_dense
+from stickslip.problems.matrix import Dense, Indices, Vector
 
 RANK = 1e-10  # singular values of C W F, and margins, below this share of their terms are zero
 
@@ -53,21 +53,21 @@ class JamWatch:
 
     def look(
         self,
-        problem: ContactProblem,
+        W: Dense,
         mu: Vector,
+        slip: Dense,
+        sliding: NDArray[np.bool_],
         states: Indices,
-        slip_speed: float,
         time: float,
         step: int,
         contacts: Sequence[tuple[Hashable, str]],
     ) -> None:
-        """At a step that is made: `states` are those it led to, `contacts` a key that persists and a name for each."""
-        slip = problem.start_velocity.reshape(-1, problem.dimension)[:, 1:]
-        sliding = np.linalg.norm(slip, axis=1) > slip_speed
+        """At a step that is made, with the response W (d nc, d nc) of its rigid contacts and their slip (nc, d - 1) at the
+        start: `states` are those it led to, `contacts` a key that persists and a name for each."""
         closed = np.flatnonzero(states != State.OPEN)
         now: set[Hashable] = set()
         for i in closed[sliding[closed]]:
-            mu_jam, margin = sector(problem, mu, slip, sliding, closed, int(i))
+            mu_jam, margin = sector(W, mu, slip, sliding, closed, int(i))
             if margin >= 0:
                 continue
             key, name = contacts[i]
@@ -78,15 +78,14 @@ class JamWatch:
 
 
 def sector(
-    problem: ContactProblem, mu: Vector, slip: Dense, sliding: np.ndarray, closed: Indices, i: int
+    W: Dense, mu: Vector, slip: Dense, sliding: NDArray[np.bool_], closed: Indices, i: int
 ) -> tuple[float, float]:
     """μ_jam and the margin (1) of contact i; the margin is zero where rounding hides it."""
-    d = problem.dimension
-    W = as_dense(problem.response.W)[: d * problem.contacts, : d * problem.contacts]
+    d = slip.shape[1] + 1
     own = slice(d * i, d * (i + 1))
     still, forces = [], []
     for j in closed[closed != i]:
-        rows = np.eye(d * problem.contacts)[d * j : d * (j + 1)]
+        rows = np.eye(len(W))[d * j : d * (j + 1)]
         if sliding[j]:
             still.append(rows[0])
             forces.append(rows[0] - mu[j] * slip[j] / np.linalg.norm(slip[j]) @ rows[1:])

@@ -61,6 +61,11 @@ class Formulation:
         """The mathematical problem of a step."""
         raise NotImplementedError
 
+    @property
+    def grain_axis(self) -> tuple[Vector, bool] | None:
+        """The axis of anisotropic friction, fixed in the first or, where True, the second body of a contact."""
+        return None
+
     def law(self, h: float) -> LawNumbers:
         """The law of a contact in a step of size h, for kernels."""
         return law_numbers(h, self.stabilisation, self.impact, self.slip_speed)

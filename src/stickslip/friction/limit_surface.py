@@ -59,6 +59,10 @@ class LimitSurface(Formulation):
         if self.grain_of not in ("first", "second"):
             raise InputError(f"LimitSurface: grain_of is {self.grain_of!r}, expected 'first' or 'second'")
 
+    @property
+    def grain_axis(self) -> tuple[Vector, bool] | None:
+        return None if self.grain is None else (np.array(self.grain, np.float64), self.grain_of == "second")
+
     def posed(self, rows: ActiveRows) -> Posed:
         if rows.dimension != 4 and rows.count:
             raise InputError(

@@ -1,0 +1,202 @@
+"""A scene under way: its arrays, the compiled loop, and the way outside of it where a step needs that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from stickslip.engine.finish import begin
+from stickslip.engine.march import FRESH, Ended, march
+from stickslip.engine.outside import Solved, finish_sweeps, matrix_of, members_of, put_back, rows_of, solve_rows, whole_step
+from stickslip.engine.rows import (
+    ACTIVE,
+    FOUND,
+    ISLAND,
+    ITERATIONS,
+    METHOD,
+    METHODS,
+    NEEDED,
+    STATUS,
+    Record,
+    Rules,
+    components,
+    no_memory,
+    room_for_contacts,
+    room_to_record,
+    room_to_work,
+)
+from stickslip.engine.watch import JamWatch
+from stickslip.errors import InputError
+from stickslip.friction.active import ActiveRows
+from stickslip.friction.formulation import Formulation
+from stickslip.problems.matrix import as_dense
+from stickslip.scene.compile import Drives
+from stickslip.scene.model import Model, State
+from stickslip.solvers.solution import Solver
+from stickslip.solvers.solve import Auto
+
+FIRST_ROOM = 64  # contacts
+SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel in the compiled loop, see Rules
+
+
+class StepNotSolved(Exception):
+    """A step was not solved; the state is as it was before."""
+
+    def __init__(self, solved: Solved, members: np.ndarray) -> None:
+        super().__init__()
+        self.solved = solved
+        self.members = members
+
+
+class Engine:
+    """Steps of size h of a model, from a state that it moves."""
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        drives: Drives,
+        h: float,
+        formulation: Formulation,
+        solver: str | Solver = "auto",
+        tol: float | None = None,
+        keep_going: bool = False,
+    ) -> None:
+        if formulation.spin and model.planar:
+            name = type(formulation).__name__
+            raise InputError(f"simulate: friction is {name} but the scene is planar, expected one in space")
+        self.model, self.state, self.drives = model, state, drives
+        self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
+        self.tol = step_tolerance(formulation, solver, tol)
+        self.rules = rules_of(formulation, h, self.tol, is_auto(solver))
+        self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM)
+        self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
+        self.made = 0
+        begin(state, self.rules, self.work)
+
+    @property
+    def h(self) -> float:
+        return self.rules.law.h
+
+    @property
+    def time(self) -> float:
+        """At the start of the next step   [s]"""
+        return self.made * self.h
+
+    def march(self, steps: int, room: int) -> tuple[Record, int, Ended]:
+        """Up to `steps` steps, recorded; also how many were made, and why it ended: DONE or FULL."""
+        record = room_to_record(self.work, steps, room)
+        made, ended, island = 0, int(Ended.DONE), FRESH
+        self.drive()
+        while True:
+            made_now, ended = march(self.state, self.rules, self.work, self.memory, record, made, island)
+            self.made += made_now - made
+            made, island = made_now, FRESH
+            match Ended(ended):
+                case Ended.NO_ROOM:
+                    self.enlarge()
+                case Ended.OUTSIDE:
+                    island = self.outside()
+                case _:
+                    return record, made, Ended(ended)
+
+    def drive(self) -> None:
+        """What the scene's functions push and prescribe at this time."""
+        if self.drives:
+            force = self.work.bodies.force
+            force[:, :3], force[:, 3:] = self.model.force, self.model.torque
+            self.drives.prescribe(self.time, self.state)
+            self.drives.add_forces(self.time, self.state, self.model, force[:, :3], force[:, 3:])
+
+    def outside(self) -> int:
+        """Solve the island that the loop returned with; returns the next one."""
+        work, count = self.work, self.work.count
+        island = int(count[ISLAND])
+        members = members_of(work, island)
+        rows = self.rows(members)
+        contacts = members[members < count[ACTIVE]]
+        if self.rules.swept:
+            solved = finish_sweeps(self.formulation, self.with_newest(rows, members), self.tol)
+        else:
+            solved = solve_rows(self.formulation, rows, self.solver, self.tol, ~work.answer.known[contacts])
+        if not solved.ok and not self.keep_going:
+            raise StepNotSolved(solved, members)
+        put_back(work, members, solved.impulses)
+        count[ITERATIONS] += solved.iterations
+        count[METHOD] = method_number(solved.answer.solver)
+        count[STATUS] = max(int(count[STATUS]), int(solved.answer.status))
+        work.residual[0] = max(work.residual[0], solved.answer.residual)
+        return island + 1
+
+    def rows(self, members: np.ndarray | None = None) -> ActiveRows:
+        """The rows of the step that was prepared last, or of some of its blocks."""
+        chosen = whole_step(self.work) if members is None else members
+        return rows_of(self.work, self.rules, chosen, self.time, self.formulation.grain_axis)
+
+    def with_newest(self, rows: ActiveRows, members: np.ndarray) -> ActiveRows:
+        """The rows with the impulses that the sweeps came to as those to start from."""
+        i, D = members[members < self.work.count[ACTIVE]], rows.dimension
+        return replace(rows, previous=self.work.answer.p[(D * i[:, None] + np.arange(D)).ravel()].reshape(-1, D))
+
+    def enlarge(self) -> None:
+        """Room for the contacts and responses of the step at hand, and half as many again; what is remembered stays."""
+        work, old = self.work, self.memory
+        capacity = grown(work.contacts.capacity, int(work.count[FOUND]))
+        reach = max(2 * capacity, grown(work.rows.reached.size, int(work.count[NEEDED])))
+        shape = components(self.model, self.formulation.spin), work.free.size, work.held.tree.group_start.size - 1
+        self.work = work._replace(**room_for_contacts(*shape, work.held.bounded.size, capacity, reach))
+        self.memory = no_memory(capacity, work.held.wanted.size)
+        kept = int(old.known[0])
+        self.memory.known[0], self.memory.moved[0], self.memory.joint[:] = kept, old.moved[0], old.joint
+        for name in ("key", "impulse", "trend", "moment"):
+            getattr(self.memory, name)[:kept] = getattr(old, name)[:kept]
+
+    def look(self, watch: JamWatch, names: tuple[str, ...], record: Record) -> None:
+        """Have a watch look at the step that was made last, of which the record has the states."""
+        work, D = self.work, self.work.rows.jacobian.shape[2]
+        n = int(work.count[ACTIVE])
+        found, d = work.rows.found[:n], min(D, 3)
+        W = np.asarray(as_dense(matrix_of(work, np.arange(n), D * n, rigid=True))).reshape(n, D, n, D)
+        slip = work.law.before[: D * n].reshape(n, D)[:, 1:d]
+        body, shapes = self.model.shape_body, [column[found].tolist() for column in work.contacts[:3]]
+        named = [(key, f"{names[body[key[0]]]} on {names[body[key[1]]]}") for key in zip(*shapes, strict=True)]
+        watch.look(
+            W[:, :d, :, :d].reshape(d * n, d * n), work.law.mu[:n], slip, work.law.sliding[:n], record.state[found],
+            self.time - self.h, self.made - 1, named,
+        )  # fmt: skip
+
+
+def grown(room: int, needed: int) -> int:
+    return needed + needed // 2 if needed > room else room
+
+
+def is_auto(solver: str | Solver) -> bool:
+    return solver == "auto" or isinstance(solver, Auto)
+
+
+def step_tolerance(formulation: Formulation, solver: str | Solver, tol: float | None) -> float:
+    """That each step is solved to: the caller's, the solver's, or that of the problems the formulation makes."""
+    given = getattr(solver, "tol", formulation.tolerance) if tol is None else tol
+    return float(given)
+
+
+def rules_of(formulation: Formulation, h: float, tol: float, auto: bool) -> Rules:
+    law = formulation.law(h)
+    return Rules(
+        law=law,
+        tol=tol,
+        swept=auto and formulation.cone_law is not None and law.answers,
+        associated=formulation.cone_law == "associated",
+        relaxes_friction=formulation.relaxes_friction,
+        euler=formulation.scheme == "euler",
+        sweeps=SWEEPS,
+        patience=PATIENCE,
+        few=FEW,
+        long_patience=LONG_PATIENCE,
+    )
+
+
+def method_number(solver: Solver) -> int:
+    name = type(solver).__name__
+    return METHODS.index(name) if name in METHODS else len(METHODS) - 1

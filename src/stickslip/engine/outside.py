@@ -1,0 +1,218 @@
+"""The solve of an island outside of the compiled loop: any formulation, by any solver of the library.
+
+The arrays of engine/rows.py become the ActiveRows of friction/active.py, with W = J Y over the blocks of the island;
+the formulation poses its problem, the solver answers, and the impulses go back into the arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from stickslip.engine.correct import coupling
+from stickslip.engine.rows import ACTIVE, BOUNDED, Rules, Work
+from stickslip.friction.active import ActiveRows
+from stickslip.friction.formulation import Formulation
+from stickslip.friction.impact import RowImpulses, poisson
+from stickslip.jit import kernel
+from stickslip.problems.matrix import Dense, Indices, Matrix
+from stickslip.solvers.cone_interior_point import ConeInteriorPoint
+from stickslip.solvers.solution import Solution, Solver
+from stickslip.solvers.solve import solve
+
+DENSE = 256  # rows up to which W is dense
+CLOSER = 0.1  # share of tol that the interior point method goes down to, lest the next step start just above tol
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What the outside found for an island."""
+
+    impulses: RowImpulses
+    answer: Solution  # of the mathematical problem; the worse of two under Poisson's rule
+    iterations: int  # of all that ran
+
+    @property
+    def ok(self) -> bool:
+        return self.answer.solved
+
+
+def members_of(work: Work, island: int) -> Indices:
+    """The blocks of an island."""
+    return work.islands.member[work.islands.start[island] : work.islands.start[island + 1]].copy()
+
+
+def rows_of(
+    work: Work, rules: Rules, members: Indices, time: float, grain: tuple[Dense, bool] | None = None
+) -> ActiveRows:
+    """The blocks as a formulation sees them; `grain` is an axis fixed in the first or, where True, the second body."""
+    n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
+    i, t = members[members < n], members[members >= n]
+    law, found, answer = work.law, work.rows.found[i], work.answer
+    component = (D * i[:, None] + np.arange(D)).ravel()
+    slip = law.before[component].reshape(-1, D)[:, 1:]
+    previous = answer.start[component].reshape(-1, D)
+    soft = law.compliance_tangent[i]
+    contacts, surfaces = work.contacts, work.surfaces
+    a, b = surfaces.material[contacts.shape_a[found]], surfaces.material[contacts.shape_b[found]]
+    return ActiveRows(
+        contacts=found,
+        dimension=D,
+        h=rules.law.h,
+        W=matrix_of(work, members, D * i.size + t.size),
+        q=np.concatenate([law.q[component], law.q[D * t]]),
+        lower=law.lower[t],
+        upper=law.upper[t],
+        mu=law.mu[i],
+        mu_static=surfaces.friction_static[a, b],
+        sliding=law.sliding[i],
+        slip=slip,
+        previous=previous,
+        compliance_tangent=soft,
+        bristle=-(soft[:, None] * previous[:, 1:] + law.damped[i][:, None] * slip),
+        returned=np.zeros(i.size) if rules.law.answers else law.restitution[i],
+        patch=surfaces.patch[a, b],
+        grain=np.zeros(i.size) if grain is None else grain_angles(work, i, *grain),
+        point=contacts.point[found],
+        time=time,
+    )
+
+
+def matrix_of(work: Work, members: Indices, size: int, rigid: bool = False) -> Matrix:
+    """W with ε of normals, unless they are taken as rigid, and Σ of bounded rows; dense where it is small."""
+    rows, n = work.rows, int(work.count[ACTIVE])
+    start = np.zeros(members.size + 1, np.int64)
+    np.cumsum(np.where(members < n, rows.jacobian.shape[2], 1), out=start[1:])
+    compliance = np.zeros_like(work.law.compliance) if rigid else work.law.compliance
+    arrays = rows.body, rows.jacobian, rows.start, rows.reached, rows.response
+    if size <= DENSE:
+        return dense_matrix(*arrays, compliance, members, start)
+    pairs = coupled(*arrays[:1], *arrays[2:4], members, work.free.size)
+    values, row, column = sparse_entries(*arrays, compliance, members, start, *pairs)
+    return sparse.csr_array((values, (row, column)), shape=(size, size))
+
+
+@kernel
+def dense_matrix(body, J, begin, reached, Y, compliance, members, start):
+    W = np.zeros((start[members.size], start[members.size]))
+    for x in range(members.size):
+        for y in range(x + 1):
+            for c in range(start[x + 1] - start[x]):
+                for k in range(start[y + 1] - start[y]):
+                    value = coupling(body, J, begin, reached, Y, members[x], c, members[y], k)
+                    W[start[x] + c, start[y] + k] = value
+                    W[start[y] + k, start[x] + c] = value
+        W[start[x], start[x]] += compliance[members[x]]
+    return W
+
+
+@kernel
+def coupled(body, begin, reached, members, bodies):
+    """Pairs (x, y) of members, x >= y, of which one moves a body of the other."""
+    first = np.zeros(bodies + 1, np.int64)
+    for x in range(members.size):
+        for side in range(2):
+            first[body[members[x], side] + 1] += 1
+    for b in range(bodies):
+        first[b + 1] += first[b]
+    on, place = np.empty(first[bodies], np.int64), first.copy()
+    for x in range(members.size):
+        for side in range(2):
+            b = body[members[x], side]
+            on[place[b]] = x
+            place[b] += 1
+    seen, row, column, at = np.full(members.size, -1), np.empty(16, np.int64), np.empty(16, np.int64), 0
+    for y in range(members.size):
+        for t in range(begin[members[y]], begin[members[y] + 1]):
+            for s in range(first[reached[t]], first[reached[t] + 1]):
+                x = on[s]
+                if x >= y and seen[x] != y:
+                    seen[x] = y
+                    if at == row.size:
+                        row, column = np.append(row, np.empty_like(row)), np.append(column, np.empty_like(column))
+                    row[at], column[at] = x, y
+                    at += 1
+    return row[:at].copy(), column[:at].copy()
+
+
+@kernel
+def sparse_entries(body, J, begin, reached, Y, compliance, members, start, row, column):
+    total = 0
+    for s in range(row.size):
+        x, y = row[s], column[s]
+        total += (start[x + 1] - start[x]) * (start[y + 1] - start[y]) * (1 if x == y else 2)
+    values, at_row, at_column = np.empty(total), np.empty(total, np.int64), np.empty(total, np.int64)
+    at = 0
+    for s in range(row.size):
+        x, y = row[s], column[s]
+        for c in range(start[x + 1] - start[x]):
+            for k in range(start[y + 1] - start[y]):
+                value = coupling(body, J, begin, reached, Y, members[x], c, members[y], k)
+                if x == y and c == 0 and k == 0:
+                    value += compliance[members[x]]
+                values[at], at_row[at], at_column[at] = value, start[x] + c, start[y] + k
+                at += 1
+                if x != y:
+                    values[at], at_row[at], at_column[at] = value, start[y] + k, start[x] + c
+                    at += 1
+    return values, at_row, at_column
+
+
+def grain_angles(work: Work, i: Indices, axis: Dense, second: bool) -> Dense:
+    """The angle, from t towards o, of an axis fixed in the first or second body of each contact; 0 where the axis
+    stands on the contact."""
+    body = work.rows.body[i]
+    owner = body.max(axis=1) if second else body.min(axis=1)
+    along = np.einsum("ckj,cj->ck", work.rows.frame[i, 1:], work.bodies.R[owner] @ axis)
+    return np.arctan2(along[:, 1], along[:, 0])
+
+
+def solve_rows(
+    formulation: Formulation, rows: ActiveRows, solver: str | Solver, tol: float, new: NDArray[np.bool_]
+) -> Solved:
+    """The impulses of rows. Contacts that are new have no normal impulse of the step before: where friction is bounded
+    by that, it is taken from a solve without friction."""
+    answers: list[Solution] = []
+
+    def solve_once(rows: ActiveRows) -> RowImpulses:
+        posed = formulation.posed(rows)
+        answers.append(solve(posed.problem, method=solver, tol=tol, x0=posed.start))
+        return posed.decode(answers[-1].x)
+
+    if formulation.lagged and new.any():
+        smooth = poisson(replace(rows, mu=np.zeros(rows.count)), solve_once)
+        answers.clear()
+        previous = rows.previous.copy()
+        previous[new, 0] = smooth.p[new, 0]
+        rows = replace(rows, previous=previous)
+    impulses = poisson(rows, solve_once)
+    worst = min(answers, key=lambda answer: (answer.solved, -answer.residual))
+    return Solved(impulses, worst, sum(answer.iterations for answer in answers))
+
+
+def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float) -> Solved:
+    """What compiled sweeps left: by the interior point method, and where that fails by all that `auto` knows."""
+    posed = formulation.posed(rows)
+    answer = ConeInteriorPoint(tol=CLOSER * tol).solve(posed.problem, posed.start)
+    iterations = answer.iterations
+    if not answer.residual <= tol:
+        start = posed.start if not answer.residual < np.inf else answer.x
+        answer = solve(posed.problem, method="auto", tol=tol, x0=start)
+        iterations += answer.iterations
+    return Solved(posed.decode(answer.x), answer, iterations)
+
+
+def put_back(work: Work, members: Indices, impulses: RowImpulses) -> None:
+    """Write the impulses of members into the answer."""
+    n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
+    i, t = members[members < n], members[members >= n]
+    work.answer.p[(D * i[:, None] + np.arange(D)).ravel()] = impulses.p.ravel()
+    work.answer.p[D * t] = impulses.bounded
+
+
+def whole_step(work: Work) -> Indices:
+    """All blocks, whatever their island."""
+    return np.arange(int(work.count[ACTIVE] + work.count[BOUNDED]))
