@@ -15,7 +15,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -73,7 +73,7 @@ def simulate(
     the formulation where none is given. `tol`: bound on the residual of each step, the problem's own where none is
     given. `path`: an HDF5 file that grows with the run. `progress`: a bar on stderr; where None, on a terminal and for
     runs that take more than two seconds. `watch`: "jamming" looks for sliding contacts that enter their locking sector,
-    step by step in Python; what it found is in `events` of the trajectory, and not in its file.
+    step by step in Python; what it found is in `events` of the trajectory.
     """
     formulation: Formulation = Coulomb() if friction is None else friction
     steps = count_steps(duration, dt)
@@ -100,9 +100,9 @@ def simulate(
                 recorder.append(chunk)
                 done(chunk.time.size)
         except StepFailed as error:
-            error.trajectory = Trajectory(recorder.finish(finished=False), run.events)
+            error.trajectory = Trajectory(recorder.finish(finished=False))
             raise
-        return Trajectory(recorder.finish(), run.events)
+        return Trajectory(recorder.finish())
 
 
 def count_steps(duration: float, dt: float) -> int:
@@ -129,10 +129,6 @@ class Run:
     keep_going: bool
     names: tuple[str, ...]
     watch: JamWatch | None = None
-
-    @property
-    def events(self) -> tuple[JamEvent, ...]:
-        return () if self.watch is None else tuple(self.watch.events)
 
     @property
     def tolerance(self) -> float:
@@ -197,11 +193,12 @@ class Run:
             for array, value in zip(self.state, before, strict=True):
                 array[:] = value
             raise failure(self, engine, outcome, number)
+        events: Sequence[JamEvent] = ()
         if self.watch is not None:
             now, contacts = number * self.dt, named_contacts(self, engine, outcome.count)
             slow = self.formulation.slip_speed
-            self.watch.look(outcome.problem, outcome.mu, outcome.state, slow, now, number, contacts)
-        return chunk_of_one(engine, self.state, outcome, (number + 1) * self.dt)
+            events = self.watch.look(outcome.problem, outcome.mu, outcome.state, slow, now, number, contacts)
+        return chunk_of_one(engine, self.state, outcome, (number + 1) * self.dt)._replace(events=events)
 
 
 def named_contacts(run: Run, engine: Engine, count: int) -> list[tuple[tuple[int, ...], str]]:
@@ -306,7 +303,11 @@ def chunk_of_one(engine: Engine, state: State, outcome: StepOutcome, now: float)
             impulse=three_components(outcome.impulse, d),
             velocity=three_components(outcome.velocity, d),
             state=outcome.state,
+            tangent=engine.work.rows.frame[:count, 1],
+            moment=outcome.impulse[3::4] if d == 4 else None,
+            spin=outcome.velocity[3::4] if d == 4 else None,
         ),
+        joint_impulse=outcome.joints[None],
     )
 
 

@@ -77,6 +77,7 @@ class StepOutcome:
     count: int  # contacts
     mu: Floats  # (nc,)   static or kinetic, as it held in this step
     impulse: Floats  # (d nc,)
+    joints: Floats  # (nr,)   impulses of the joint rows
     velocity: Floats  # (d nc,)   relative, at the end of the step
     state: Integers  # (nc,)
     seconds: float
@@ -98,7 +99,8 @@ def step(
     u = problem.H.T @ v + problem.w
     seconds = time.perf_counter() - started
     mu = friction_that_held(problem, formulation.slip_speed)
-    return StepOutcome(problem, answer, count, mu, impulses.p, u, contact_states(problem, mu, impulses.p, u), seconds)
+    did = contact_states(problem, mu, impulses.p, u)
+    return StepOutcome(problem, answer, count, mu, impulses.p, impulses.joints, u, did, seconds)
 
 
 def pose(engine: Engine, state: State, patches: LimitSurface | None = None) -> tuple[ContactProblem, int]:

@@ -19,12 +19,6 @@ from numpy.typing import ArrayLike
 
 from stickslip.dynamics.generalized import Instant, System, evaluate
 from stickslip.dynamics.joints import RECOVERY
-from stickslip.errors import StepFailed
-from stickslip.friction.contact_problem import ContactProblem
-from stickslip.friction.coulomb import Coulomb
-from stickslip.friction.formulation import Formulation
-from stickslip.problems.files import save
-from stickslip.problems.matrix import Dense, Indices, Vector, vector
 from stickslip.engine.simulate import count_steps
 from stickslip.engine.step import (
     LAGGED,
@@ -34,6 +28,12 @@ from stickslip.engine.step import (
     solve_contacts,
 )
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
+from stickslip.errors import StepFailed
+from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.formulation import Formulation
+from stickslip.problems.files import save
+from stickslip.problems.matrix import Dense, Indices, Vector, vector
 from stickslip.solvers.solution import Solution, Solver, Status
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
@@ -112,6 +112,7 @@ def simulate_system(
     at = evaluate(system, q, v)
     watching = watch_for(watch)
     made: list[SystemStep] = []
+    events: list[JamEvent] = []
     previous = np.zeros(len(at.A))
     states, gaps = [(at.q, at.v)], [at.gap]
     for number in range(steps):
@@ -123,20 +124,19 @@ def simulate_system(
             raise error
         made.append(one)
         if watching is not None:
-            look(watching, system, one, formulation.slip_speed, number, dt)
+            events += look(watching, system, one, formulation.slip_speed, number, dt)
         previous = one.impulse
         at = evaluate(system, one.q, one.v)
         states.append((at.q, at.v))
         gaps.append(at.gap)
-    events = () if watching is None else tuple(watching.events)
-    return replace(trajectory(system, dt, states, gaps, made), events=events)
+    return replace(trajectory(system, dt, states, gaps, made), events=tuple(events))
 
 
-def look(watch: JamWatch, system: System, one: SystemStep, slip_speed: float, number: int, dt: float) -> None:
+def look(watch: JamWatch, system: System, one: SystemStep, slip_speed: float, number: int, dt: float) -> list[JamEvent]:
     """Have the watch look at a step; contacts are known by their numbers."""
     states = contact_states(one.problem, one.friction, one.impulse, one.velocity)
     contacts = [(i, contact.name) for i, contact in enumerate(system.contacts)]
-    watch.look(one.problem, one.friction, states, slip_speed, number * dt, number, contacts)
+    return watch.look(one.problem, one.friction, states, slip_speed, number * dt, number, contacts)
 
 
 def step_system(

@@ -49,7 +49,6 @@ class JamEvent:
 class JamWatch:
     """Remembers which contacts were in their sectors, so that an event is an entry."""
 
-    events: list[JamEvent] = field(default_factory=list)
     inside: set[Hashable] = field(default_factory=set)
 
     def look(
@@ -61,12 +60,13 @@ class JamWatch:
         time: float,
         step: int,
         contacts: Sequence[tuple[Hashable, str]],
-    ) -> None:
-        """At a step that is made: `states` are those it led to, `contacts` a key that persists and a name for each."""
+    ) -> list[JamEvent]:
+        """The events of a step: `states` are those it led to, `contacts` a key that persists and a name for each."""
         slip = problem.start_velocity.reshape(-1, problem.dimension)[:, 1:]
         sliding = is_sliding(slip, slip_speed)
         closed = np.flatnonzero(states != State.OPEN)
         now: set[Hashable] = set()
+        events: list[JamEvent] = []
         for i in closed[sliding[closed]]:
             mu_jam, margin = sector(problem, mu, slip, sliding, closed, int(i))
             if margin >= 0:
@@ -74,8 +74,9 @@ class JamWatch:
             key, name = contacts[i]
             now.add(key)
             if key not in self.inside:
-                self.events.append(JamEvent(time, step, int(i), name, float(mu[i]), mu_jam, margin))
+                events.append(JamEvent(time, step, int(i), name, float(mu[i]), mu_jam, margin))
         self.inside = now
+        return events
 
 
 def sector(
