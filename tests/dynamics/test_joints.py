@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.special import agm
 
-from stickslip.dynamics.joints import RECOVERY, joint_coordinates, joint_rows, room_for_joints
+from stickslip.dynamics.joints import RECOVERY, joint_coordinates, joint_row_names, joint_rows, room_for_joints
 from stickslip.dynamics.motion import advance, bodies_of, free_motion
 from stickslip.errors import InputError
 from stickslip.scene.model import Joint, Kind, Model, State
@@ -79,6 +79,29 @@ def rows_of(model, state, h=0.01):
     rows = room_for_joints(model)
     count = joint_rows(model, state, h, rows)
     return type(rows)(*(values[:count] for values in rows))
+
+
+@PLANAR
+@KINDS
+@pytest.mark.parametrize("extras", [{}, {"lower": -1.0, "upper": 1.0}, {"upper": 1.0, "strength": 2.0}], ids=str)
+@pytest.mark.parametrize("first", [GROUND, ROD], ids=["fixed", "free"])
+def test_every_row_has_its_joint_and_its_name(planar, kind, extras, first):
+    """A force row moves along its axis of b, a moment row turns about it; between fixed bodies there are none."""
+    frame = ABOUT_Y if kind == HINGE else np.eye(3)
+    held = joint(kind, frame_a=frame, frame_b=frame, **extras)
+    model = model_of([GROUND, first, ROD], [held, joint(BALL, a=2)], planar)
+    rows = rows_of(model, state_of([(0, 0, 0), (0, 0, 0), (1, 0, 0)]))
+    names = joint_row_names(model)
+    assert [j for j, _ in names] == rows.joint.tolist()
+    for (j, name), jacobian in zip(names, rows.jacobian_a, strict=True):
+        what, _, axis = name.partition(" ")
+        if what in ("force", "moment"):
+            along = (frame if j == 0 else np.eye(3))[:, "xyz".index(axis)]
+            np.testing.assert_allclose(jacobian[slice(0, 3) if what == "force" else slice(3, 6)], along, atol=1e-15)
+            assert what == "force" or not jacobian[:3].any()
+        else:
+            assert name in ("lower limit", "upper limit", "motor")
+            assert np.abs(jacobian).sum() > 0
 
 
 def dense(model, rows):

@@ -5,6 +5,7 @@ import math
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,15 +13,29 @@ import h5py
 import numpy as np
 import pytest
 
+from stickslip.engine.recorder import (
+    ARRAYS,
+    HEADER_2,
+    VERSION_2,
+    Chunk,
+    ContactColumns,
+    Header,
+    Recorder,
+    open_record,
+)
+from stickslip.engine.trajectory import Trajectory
+from stickslip.engine.watch import JamEvent
 from stickslip.errors import FileError, InputError
 from stickslip.problems.contact_states import State as ContactState
-from stickslip.scene.model import Kind, Model, Shape, State
-from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder, open_record
-from stickslip.engine.trajectory import Trajectory
+from stickslip.scene.model import Joint, Kind, Model, Shape, State
 from stickslip.solvers.solution import Status
 
 G = 9.81
+PAIR = ("box on floor", "ball on box")  # the first and the second contact of every step
 NAMES = ("floor", "box", "ball")
+METHODS = ("none", "sweeps", "correction")
+ROWS = ("force x", "force y", "force z", "moment x", "moment y", "lower limit", "force x", "force y", "force z")
+EVENTS = tuple(JamEvent(0.01 * i, i, i % 3 - 1, PAIR[i % 3 - 1], 0.5, 0.1 * i, -1.0) for i in (1, 5, 8))
 BODY = SimpleNamespace(index=1, name="box")  # as a scene hands it out
 INERTIA = np.diag([1.0, 2.0, 3.0])
 CENTRE = np.array([0.2, 0.0, 0.1])  # of the box
@@ -43,12 +58,22 @@ def model() -> Model:
             "shape_size": np.full((4, 3), 0.5),
             "shape_position": np.zeros((4, 3)),
             "shape_rotation": np.array([np.eye(3)] * 4),
+            # a hinge with a lower limit between box and floor, a ball joint between ball and box
+            "inverse_inertia": np.array([np.zeros((3, 3)), np.linalg.inv(INERTIA), 10 * np.eye(3)]),
+            "joint": np.array([Joint.HINGE, Joint.BALL]),
+            "joint_a": np.array([1, 2]),
+            "joint_b": np.array([0, 1]),
+            "joint_frame_b": np.array([np.eye(3)] * 2),
+            "joint_lower": np.array([-1.0, -np.inf]),
+            "joint_upper": np.array([np.inf, np.inf]),
+            "joint_strength": np.zeros(2),
         }
     )
 
 
 def header() -> Header:
-    return Header.of(model(), NAMES, dt=0.01, formulation="Coulomb()", solver="NSGS(tol=1e-08)", tol=1e-8)
+    settings = {"formulation": "Coulomb()", "solver": "NSGS(tol=1e-08)", "tol": 1e-8, "methods": METHODS}
+    return Header.of(model(), NAMES, dt=0.01, **settings)
 
 
 def about_z(angle):
@@ -73,14 +98,15 @@ def contacts_of(step: int) -> list[tuple]:
         x = 10 * step + k
         vectors = [np.array([x, x + 0.25, x + 0.5]) + 100 * i for i in range(4)]
         point, normal, impulse, velocity = vectors
-        rows.append((2 + k, k, 7 * x, point, normal, -1e-6 * x, 0.5 + k, impulse, velocity, (step + k) % 3))
+        row = (1 + 2 * k, 2 * k, 7 * x, point, normal, -1e-6 * x, 0.5 + k, impulse, velocity, (step + k) % 3)
+        rows.append((*row, np.array([x, 0.0, k]), 2.0 * x, 3.0 * x, k % 2))
     return rows
 
 
 def chunk_of(steps: range) -> Chunk:
     states = [state_at(0.01 * (i + 1)) for i in steps]
     rows = [row for i in steps for row in contacts_of(i)]
-    shapes = [(-1,), (-1,), (-1,), (-1, 3), (-1, 3), (-1,), (-1,), (-1, 3), (-1, 3), (-1,)]
+    shapes = [(-1, 3) if name in VECTORS else (-1,) for name in ContactColumns._fields]
     columns = [np.array([row[i] for row in rows]).reshape(shape) for i, shape in enumerate(shapes)]
     return Chunk(
         np.array([0.01 * (i + 1) for i in steps]),
@@ -91,10 +117,19 @@ def chunk_of(steps: range) -> Chunk:
         np.array([1e-4 * i for i in steps]),
         np.cumsum([0, *(len(contacts_of(i)) for i in steps)]),
         ContactColumns(*columns),
+        np.array([i % 3 for i in steps]),
+        np.array([row_impulses(i) for i in steps]).reshape(-1, 9),
+        tuple(event for event in EVENTS if event.step in steps),
     )
 
 
+def row_impulses(step: int) -> list[float]:
+    """Of each joint row, different in every step."""
+    return [100.0 * step + row for row in range(9)]
+
+
 SIZES = (("position", 3), ("quaternion", 4), ("velocity", 6))
+VECTORS = ("point", "normal", "impulse", "velocity", "tangent")
 
 
 def record(path=None, steps=10, size=4, **settings):
@@ -196,7 +231,7 @@ def test_contacts_of_a_step(run, step):
         assert (found.body_a, found.body_b) == ([0, 1, 1, 2][shape_a], [0, 1, 1, 2][shape_b])
         for value, given in zip(found[3:], expected, strict=True):
             np.testing.assert_array_equal(value, given)
-        assert found.state is ContactState(expected[-1])
+        assert found.state is ContactState(expected[9])
 
 
 def test_all_contacts_and_parts_of_them(run):
@@ -209,6 +244,7 @@ def test_all_contacts_and_parts_of_them(run):
     assert len(run.contacts(slice(7, 3))) == 0
     ball = run.contacts(body="ball")
     assert len(ball) == 3  # the second contact of steps 2, 5 and 8, on the box
+    assert ball.name(0) == "ball on box"
     assert (ball.friction == 1.5).all()
 
 
@@ -219,8 +255,40 @@ def test_what_a_table_says(run):
     assert head.split()[:4] == ["step", "A", "B", "feature"]
     assert first.split()[:3] == ["2", "box", "floor"]
     assert second.split()[:3] == ["2", "ball", "box"]
-    assert second.split()[-1] == "open"
+    assert first.split()[-1] == "slip"
+    assert second.split()[-1] == "apart"
     assert repr(run.contacts(step=0)) == "0 contacts"
+
+
+def test_the_impulse_as_a_vector_of_the_world():
+    """n, t and n × t are an orthonormal frame, so the vector has the components that were given."""
+    normal, tangent = np.array([[0.6, 0.0, 0.8]]), np.array([[0.8, 0.0, -0.6]])
+    other = np.array([[0.0, 1.0, 0.0]])
+    table = replace(
+        Trajectory(record()).contacts(1), normal=normal, tangent=tangent, impulse=np.array([[2.0, 3.0, 5.0]])
+    )
+    np.testing.assert_allclose(table.vector, 2 * normal + 3 * tangent + 5 * other, rtol=1e-15)
+
+
+def test_what_joints_carried(run):
+    hinge = run.joint("joint 0")
+    assert (hinge.name, hinge.rows) == ("joint 0", ROWS[:6])
+    np.testing.assert_array_equal(hinge.impulse, [row_impulses(i)[:6] for i in range(10)])
+    np.testing.assert_allclose(hinge.force, hinge.impulse / 0.01, rtol=1e-12)
+    for joint in (1, SimpleNamespace(index=1)):
+        np.testing.assert_array_equal(run.joint(joint).impulse, [row_impulses(i)[6:] for i in range(10)])
+    with pytest.raises(InputError, match="there is no joint 'elbow', expected one of 'joint 0, joint 1'"):
+        run.joint("elbow")
+    with pytest.raises(InputError, match="joint is 2, expected an index from 0 to 1"):
+        run.joint(2)
+
+
+def test_what_solved_each_step(run):
+    assert run.method == tuple(METHODS[i % 3] for i in range(10))
+
+
+def test_events_are_kept(run):
+    assert run.events == EVENTS
 
 
 def test_what_a_trajectory_says(run):
@@ -234,7 +302,9 @@ def test_the_header_is_kept(run):
     kept, given = run.header, header()
     assert (kept.names, kept.dt, kept.tol, kept.planar) == (NAMES, 0.01, 1e-8, False)
     assert (kept.formulation, kept.solver, kept.version) == ("Coulomb()", "NSGS(tol=1e-08)", given.version)
-    for name in ("gravity", "kind", "mass", "inertia", "centre", "shape", "shape_body", "shape_size", "shape_rotation"):
+    assert (kept.methods, kept.joint_names, kept.joint_row_kind) == (METHODS, ("joint 0", "joint 1"), ROWS)
+    np.testing.assert_array_equal(kept.joint_row, [0] * 6 + [1] * 3)
+    for name in set(ARRAYS) - {"joint_row"}:
         np.testing.assert_array_equal(getattr(kept, name), getattr(model(), name))
 
 
@@ -254,11 +324,14 @@ def test_it_does_not_matter_in_which_chunks_a_run_came(tmp_path, size, interval)
             np.testing.assert_array_equal(parts._record.read(name), whole.read(name))
 
 
+NESTED = ("contacts", "events")
+
+
 def test_the_caller_may_fill_its_arrays_anew():
     recorder = Recorder(header(), state_at(0.0))
     chunk = chunk_of(range(4))
     recorder.append(chunk)
-    for array in (*chunk[:-1], *chunk.contacts):
+    for array in (*chunk.contacts, *(column for name, column in chunk._asdict().items() if name not in NESTED)):
         array[...] = 0
     recorder.append(chunk_of(range(4, 8)))
     np.testing.assert_array_equal(Trajectory(recorder.finish()).iterations, 3 * np.arange(8))
@@ -285,7 +358,9 @@ def test_a_run_without_steps(tmp_path):
 
 def test_a_run_without_bodies(tmp_path):
     empty = State(np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, 6)))
-    nothing = {name: getattr(model(), name)[:0] for name in ("kind", "mass", "inertia", "centre", "shape_body")}
+    nothing = {
+        name: getattr(model(), name)[:0] for name in ("kind", "mass", "inertia", "centre", "shape_body", "joint")
+    }
     bare = Header.of(model()._replace(**nothing), (), dt=0.01, formulation="", solver="", tol=1e-8)
     with Trajectory(Recorder(bare, empty, tmp_path / "run.h5").finish()) as run:
         assert run.energy.tolist() == [0.0]
@@ -473,6 +548,41 @@ def check_complete(run):
     np.testing.assert_array_equal(run.contacts().impulse, np.array([row[7] for row in expected]).reshape(-1, 3))
 
 
+def test_what_a_chunk_does_not_say_is_zero():
+    chunk = chunk_of(range(4))
+    contacts = ContactColumns(*chunk.contacts[:10])
+    recorder = Recorder(header(), state_at(0.0))
+    recorder.append(Chunk(*chunk[:9], contacts))
+    check_zeros(Trajectory(recorder.finish()))
+
+
+def check_zeros(run):
+    table = run.contacts()
+    assert len(table) > 0
+    assert not any(getattr(table, name).any() for name in ("tangent", "moment", "spin", "left_out"))
+    assert set(run.method) == {run.header.methods[0]}
+    assert run.events == ()
+    assert not any(run.joint(name).impulse.any() for name in run.header.joint_names)
+
+
+def test_a_file_of_version_1_is_read_and_saved(tmp_path):
+    """Its columns are there, what version 2 adds is zero, and joints it does not know."""
+    path, copy = tmp_path / "run.h5", tmp_path / "copy.h5"
+    record(path).close()
+    with h5py.File(path, "r+") as file:
+        file.attrs["format_version"] = 1
+        for name in [*VERSION_2, *(f"header/{name}" for name in HEADER_2)]:
+            del file[name]
+    with Trajectory.load(path) as run:
+        check_complete(run)
+        check_zeros(run)
+        assert (run.header.methods, run.header.joint_names) == (("unknown",), ())
+        run.save(copy)
+    with Trajectory.load(copy) as run:
+        check_complete(run)
+        check_zeros(run)
+
+
 def absent(path):
     path.unlink()
 
@@ -535,7 +645,7 @@ def without_masses(path):
         (text, "this is not an HDF5 file"),
         (truncated, "the file is truncated"),
         (other, "holds no trajectory, expected one that a run of stickslip has written"),
-        (newer, "the format of this trajectory has version 99, expected 1"),
+        (newer, "the format of this trajectory has version 99, expected at most 2"),
         (without_a_column, "/quaternion cannot be read"),
         (with_another_column, "/residual has rows of shape .* and type int16, expected .* and float64"),
         (with_too_few_rows, "/velocity has 8 rows, expected those of 10 steps"),

@@ -109,6 +109,29 @@ def check_planar(kind: Joint, j: int, frame: Floats) -> None:
     raise InputError(f"Model: joint {j}, a {kind.name} of a planar scene, has axes {axes}, expected {expected}")
 
 
+def joint_row_names(model: Model) -> tuple[tuple[int, str], ...]:
+    """Of each row that `joint_rows` fills the joint, and what λ is: "force x" to "moment z" along the joint axes of b,
+    "lower limit", "upper limit" or "motor"."""
+    return tuple((j, name) for j in range(model.joint.size) for name in row_names(model, j))
+
+
+def row_names(model: Model, j: int) -> list[str]:
+    """Of one joint."""
+    kind, ends = model.joint[j], (model.joint_a[j], model.joint_b[j])
+    moves = any(model.kind[end] == Kind.FREE for end in ends)
+    turns = any(can_turn(model.inverse_inertia[end]) for end in ends)
+    across = np.abs(model.joint_frame_b[j][1]) > 0.5  # joint axes normal to the plane of a planar scene
+    forces = 0 if not moves else 2 if kind == Joint.SLIDER else 3
+    moments = 0 if not turns or kind == Joint.BALL else 2 if kind == Joint.HINGE else 3
+    names = [f"force {'xyz'[k]}" for k in range(forces) if not (model.planar and across[k])]
+    names += [f"moment {'xyz'[k]}" for k in range(moments) if not model.planar or across[k]]
+    if (turns and kind == Joint.HINGE) or (moves and kind == Joint.SLIDER):
+        names += ["lower limit"] if model.joint_lower[j] > -math.inf else []
+        names += ["upper limit"] if model.joint_upper[j] < math.inf else []
+        names += ["motor"] if model.joint_strength[j] > 0.0 else []
+    return names
+
+
 @kernel
 def joint_rows(model, state, h, rows):
     """Fill `rows` for a step of size h from `state`; returns how many there are."""

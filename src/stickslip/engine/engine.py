@@ -26,7 +26,7 @@ from stickslip.engine.rows import (
     room_to_record,
     room_to_work,
 )
-from stickslip.engine.watch import JamWatch
+from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation
@@ -152,7 +152,7 @@ class Engine:
         for name in ("key", "impulse", "trend", "moment"):
             getattr(self.memory, name)[:kept] = getattr(old, name)[:kept]
 
-    def look(self, watch: JamWatch, names: tuple[str, ...], record: Record) -> None:
+    def look(self, watch: JamWatch, names: tuple[str, ...], record: Record) -> list[JamEvent]:
         """Have a watch look at the step that was made last, of which the record has the states."""
         work, D = self.work, self.work.rows.jacobian.shape[2]
         n = int(work.count[ACTIVE])
@@ -161,7 +161,7 @@ class Engine:
         slip = work.law.before[: D * n].reshape(n, D)[:, 1:d]
         body, shapes = self.model.shape_body, [column[found].tolist() for column in work.contacts[:3]]
         named = [(key, f"{names[body[key[0]]]} on {names[body[key[1]]]}") for key in zip(*shapes, strict=True)]
-        watch.look(
+        return watch.look(
             W[:, :d, :, :d].reshape(d * n, d * n), work.law.mu[:n], slip, work.law.sliding[:n], record.state[found],
             self.time - self.h, self.made - 1, named,
         )  # fmt: skip

@@ -171,24 +171,41 @@ def note_contacts(
             record.moment[j] = p[D * at + 3]
             record.spin[j] = velocity_of(rows.body, rows.jacobian, moving, at, 3, v)
         record.friction[j] = mu[at]
-        over = patch[material[a], material[b]] if D == 4 else 0.0
-        record.state[j] = state_of(record, j, scale[at] ** 2, over, tol * greatest)
+        p_t = record.impulse[j, 1] ** 2 + record.impulse[j, 2] ** 2
+        u_t = record.velocity_after[j, 1] ** 2 + record.velocity_after[j, 2] ** 2
+        e = patch[material[a], material[b]]
+        if D == 4 and e > 0.0:
+            p_t, u_t = p_t + (record.moment[j] / e) ** 2, u_t + (e * record.spin[j]) ** 2
+        record.state[j] = state_of(p[D * at], math.sqrt(p_t), math.sqrt(u_t), mu[at], scale[at] ** 2, tol * greatest)
         at += 1
 
 
 @kernel
-def state_of(record, j, rho, patch, delta):
-    """Open, stick or slip, from impulses and velocities compared in one unit, see problems/contact_states.py. Over a
-    patch friction and slip are (force, moment / e_r) and (velocity, e_r spin)."""
-    p, u = record.impulse[j], record.velocity_after[j]
-    p_t, u_t = math.hypot(p[1], p[2]), math.hypot(u[1], u[2])
-    if patch > 0.0:
-        p_t, u_t = math.hypot(p_t, record.moment[j] / patch), math.hypot(u_t, patch * record.spin[j])
-    if not (p[0] > delta and p[0] > 0.0):
+def state_of(p_n, p_t, u_t, mu, rho, delta):
+    """Open, stick or slip, from impulses and velocities compared in one unit, see problems/contact_states.py."""
+    if not (p_n > delta and p_n > 0.0):
         return OPEN
-    if rho * u_t > delta and rho * u_t > record.friction[j] * p[0] - p_t:
+    if rho * u_t > delta and rho * u_t > mu * p_n - p_t:
         return SLIP
     return STICK
+
+
+@kernel
+def states_of(p, u, mu, rho, patch, tol):
+    """The states of contacts with impulses p and velocities u (n, d); those below tol times the greatest normal impulse
+    count for nothing. Over a patch friction and slip are (force, moment / e_r) and (velocity, e_r spin)."""
+    n, d = p.shape
+    state, greatest = np.empty(n, np.int64), 0.0
+    for i in range(n):
+        greatest = max(greatest, p[i, 0])
+    for i in range(n):
+        p_t, u_t = p[i, 1] ** 2, u[i, 1] ** 2
+        if d > 2:
+            p_t, u_t = p_t + p[i, 2] ** 2, u_t + u[i, 2] ** 2
+        if d > 3 and patch[i] > 0.0:
+            p_t, u_t = p_t + (p[i, 3] / patch[i]) ** 2, u_t + (patch[i] * u[i, 3]) ** 2
+        state[i] = state_of(p[i, 0], math.sqrt(p_t), math.sqrt(u_t), mu[i], rho[i], tol * greatest)
+    return state
 
 
 @kernel

@@ -1,28 +1,35 @@
 """What a run leaves, written down while it runs: in memory, or in an HDF5 file that is readable if the run is killed.
 
-A record is a header and columns that grow. With n steps, nb bodies and m contacts over all steps:
+A record is a header and columns that grow. With n steps, nb bodies, nr joint rows, m contacts over all steps and e jam
+events:
 
-    n + 1 rows   time (), position (nb, 3), quaternion (nb, 4), velocity (nb, 6), contact_start ()
-    n rows       status (), iterations (), residual (), seconds ()
-    m rows       contacts/{shape_a, shape_b, feature, point, normal, gap, friction, impulse, velocity, state}
+    n + 1 rows   time (), position (nb, 3), quaternion (nb, 4), velocity (nb, 6), contact_start (), event_start ()
+    n rows       status (), iterations (), residual (), seconds (), method (), joint_impulse (nr,)
+    m rows       contacts/{shape_a, shape_b, feature, point, normal, gap, friction, impulse, velocity, state,
+                 tangent, moment, spin, left_out}
+    e rows       events/{time, step, contact, mu, mu_jam, margin}
 
 Row 0 of the first kind is the state before the first step; step i leads from row i to row i + 1, and its contacts are
-the rows contact_start[i] to contact_start[i + 1]. Point, normal and gap are those at the start of the step, impulse and
-velocity (normal, tangent, other tangent; the last is 0 in planar scenes) those that its solve gave.
+the rows contact_start[i] to contact_start[i + 1], its events likewise. Point, normal, tangent and gap are those at the
+start of the step, impulse and velocity (normal, tangent, other tangent = normal × tangent; the last is 0 in planar
+scenes), moment and spin (about the normal) those that its solve gave. A joint row's impulse is λ of dynamics/joints.py,
+and `method` a number among the header's `methods`: what solved the step.
 
 In a file each column is a dataset of that name, the header is in the attributes and in the group /header. The datasets
 grow in blocks (HDF5's single writer, multiple readers mode, which keeps the file valid between any two writes), and the
 number /steps is raised after the block has been flushed: what it counts is complete. /finished becomes 1 at the end.
-Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load.
+Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load. Files of
+version 1 have neither joints nor events, and none of the columns of VERSION_2: those read as zeros.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, NamedTuple, Protocol
@@ -30,15 +37,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.dynamics.joints import joint_row_names
+from stickslip.engine.watch import JamEvent
 from stickslip.errors import FileError, InputError
 from stickslip.problems.files import readable
 from stickslip.scene.model import Floats, Integers, Model, State
 
-FORMAT, FORMAT_VERSION = "stickslip trajectory", 1
+FORMAT, FORMAT_VERSION = "stickslip trajectory", 2
 INTERVAL = 1.0  # seconds between two writes
 BLOCK_BYTES = 2**25  # what waits in memory before it is written all the same
 SMALL = 64  # more blocks than this in one write are small ones
-POSES, STEPS, CONTACTS = "poses", "steps", "contacts"  # what a row of a column stands for
+POSES, STEPS, CONTACTS, EVENTS = "poses", "steps", "contacts", "events"  # what a row of a column stands for
+START = {CONTACTS: "contact_start", EVENTS: "event_start"}  # the column that says which rows belong to a step
 
 Columns = dict[str, NDArray[Any]]
 
@@ -56,10 +66,14 @@ class ContactColumns(NamedTuple):
     impulse: Floats  # (m, 3)   normal, tangent, other tangent; on A   [N s]
     velocity: Floats  # (m, 3)   of A relative to B after the step, the same components   [m/s]
     state: Integers  # (m,)   of problems.contact_states.State
+    tangent: Floats | None = None  # (m, 3)   unit, world
+    moment: Floats | None = None  # (m,)   impulse about the normal, on A   [N m s]
+    spin: Floats | None = None  # (m,)   angular velocity of A relative to B about the normal after the step   [rad/s]
+    left_out: Integers | None = None  # (m,)   TAKES_PART, APART or WILL_BOUNCE of friction/terms.py
 
 
 class Chunk(NamedTuple):
-    """k steps in a row; the state is that at the end of each."""
+    """k steps in a row; the state is that at the end of each. What is None counts as zeros."""
 
     time: Floats  # (k,)   [s]
     position: Floats  # (k, nb, 3)   of the centres of mass   [m]
@@ -71,26 +85,33 @@ class Chunk(NamedTuple):
     seconds: Floats  # (k,)   that the step took
     contact_start: Integers  # (k + 1,)   step i has the contacts contact_start[i] to contact_start[i + 1] of this chunk
     contacts: ContactColumns
+    method: Integers | None = None  # (k,)   among the header's methods
+    joint_impulse: Floats | None = None  # (k, nr)   [N s, N m s]
+    events: Sequence[JamEvent] = ()  # that a watch saw in these steps
 
 
 class Column(NamedTuple):
-    rows: str  # POSES, STEPS or CONTACTS
+    rows: str  # POSES, STEPS, CONTACTS or EVENTS
     dtype: type
     shape: tuple[int, ...]  # of a row
 
 
-def layout(bodies: int) -> dict[str, Column]:
+def layout(header: Header) -> dict[str, Column]:
     """Every column of a record by its name."""
+    bodies = header.bodies
     return {
         "time": Column(POSES, np.float64, ()),
         "position": Column(POSES, np.float64, (bodies, 3)),
         "quaternion": Column(POSES, np.float64, (bodies, 4)),
         "velocity": Column(POSES, np.float64, (bodies, 6)),
         "contact_start": Column(POSES, np.int64, ()),
+        "event_start": Column(POSES, np.int64, ()),
         "status": Column(STEPS, np.int8, ()),
         "iterations": Column(STEPS, np.int32, ()),
         "residual": Column(STEPS, np.float64, ()),
         "seconds": Column(STEPS, np.float64, ()),
+        "method": Column(STEPS, np.int8, ()),
+        "joint_impulse": Column(STEPS, np.float64, (header.joint_row.size,)),
         "contacts/shape_a": Column(CONTACTS, np.int32, ()),
         "contacts/shape_b": Column(CONTACTS, np.int32, ()),
         "contacts/feature": Column(CONTACTS, np.int64, ()),
@@ -101,7 +122,30 @@ def layout(bodies: int) -> dict[str, Column]:
         "contacts/impulse": Column(CONTACTS, np.float64, (3,)),
         "contacts/velocity": Column(CONTACTS, np.float64, (3,)),
         "contacts/state": Column(CONTACTS, np.int8, ()),
+        "contacts/tangent": Column(CONTACTS, np.float64, (3,)),
+        "contacts/moment": Column(CONTACTS, np.float64, ()),
+        "contacts/spin": Column(CONTACTS, np.float64, ()),
+        "contacts/left_out": Column(CONTACTS, np.int8, ()),
+        "events/time": Column(EVENTS, np.float64, ()),
+        "events/step": Column(EVENTS, np.int64, ()),
+        "events/contact": Column(EVENTS, np.int64, ()),
+        "events/mu": Column(EVENTS, np.float64, ()),
+        "events/mu_jam": Column(EVENTS, np.float64, ()),
+        "events/margin": Column(EVENTS, np.float64, ()),
     }
+
+
+EVENT = ("time", "step", "contact", "mu", "mu_jam", "margin")  # of a JamEvent; its name is that of the contact
+VERSION_2 = {
+    *("event_start", "method", "joint_impulse"),
+    *(f"contacts/{name}" for name in ("tangent", "moment", "spin", "left_out")),
+    *(f"events/{name}" for name in EVENT),
+}  # columns that version 1 does not have
+
+
+def empty() -> Any:
+    """What a header has of things that its world does not have."""
+    return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,18 +168,46 @@ class Header:
     shape_size: Floats
     shape_position: Floats
     shape_rotation: Floats
+    methods: tuple[str, ...] = ("unknown",)  # what may solve a step
+    joint_names: tuple[str, ...] = ()
+    joint: Integers = field(default_factory=empty)  # (nj,)   of scene.model.Joint
+    joint_a: Integers = field(default_factory=empty)  # (nj,)   bodies
+    joint_b: Integers = field(default_factory=empty)  # (nj,)
+    joint_row: Integers = field(default_factory=empty)  # (nr,)   the joint of each row
+    joint_row_kind: tuple[str, ...] = ()  # (nr,)   "force x" and so on, see joint_row_names
     version: str = field(default_factory=lambda: version("stickslip"))  # of the stickslip that ran
 
     @classmethod
     def of(
-        cls, model: Model, names: tuple[str, ...], *, dt: float, formulation: str, solver: str, tol: float
+        cls,
+        model: Model,
+        names: tuple[str, ...],
+        *,
+        dt: float,
+        formulation: str,
+        solver: str,
+        tol: float,
+        methods: tuple[str, ...] = ("unknown",),
     ) -> Header:
         if len(names) != model.mass.size:
             raise InputError(
                 f"Header: names has {len(names)} entries, expected one for each of {model.mass.size} bodies"
             )
-        arrays: dict[str, Any] = {name: np.array(getattr(model, name)) for name in ARRAYS}
-        return cls(tuple(names), dt, formulation, solver, tol, planar=bool(model.planar), **arrays)
+        arrays: dict[str, Any] = {name: np.array(getattr(model, name)) for name in ARRAYS if name != "joint_row"}
+        rows = joint_row_names(model)
+        return cls(
+            tuple(names),
+            dt,
+            formulation,
+            solver,
+            tol,
+            planar=bool(model.planar),
+            methods=tuple(methods),
+            joint_names=tuple(f"joint {j}" for j in range(model.joint.size)),
+            joint_row=np.array([joint for joint, _ in rows], np.int64),
+            joint_row_kind=tuple(kind for _, kind in rows),
+            **arrays,
+        )
 
     @property
     def bodies(self) -> int:
@@ -145,8 +217,11 @@ class Header:
 ARRAYS = (
     *("gravity", "kind", "mass", "inertia", "centre"),
     *("shape", "shape_body", "shape_size", "shape_position", "shape_rotation"),
+    *("joint", "joint_a", "joint_b", "joint_row"),
 )
 TEXTS, NUMBERS = ("formulation", "solver", "version"), ("dt", "tol", "planar")
+LISTS = ("names", "methods", "joint_names", "joint_row_kind")
+HEADER_2 = {"methods", "joint_names", "joint", "joint_a", "joint_b", "joint_row", "joint_row_kind"}  # not in version 1
 
 
 @dataclass(eq=False)
@@ -173,17 +248,17 @@ class Record:
             raise FileError(f"{self.path}: {error}") from None
 
     def rows(self, name: str) -> int:
-        match layout(self.header.bodies)[name].rows:
+        match layout(self.header)[name].rows:
             case "poses":
                 return self.steps + 1
             case "steps":
                 return self.steps
-            case _:
-                return int(self.read("contact_start", self.steps, self.steps + 1)[0])
+            case ragged:
+                return int(self.read(START[ragged], self.steps, self.steps + 1)[0])
 
     def blocks(self, name: str) -> Iterator[tuple[int, int]]:
         """Start and stop of runs of rows that are small enough to hold at once."""
-        column = layout(self.header.bodies)[name]
+        column = layout(self.header)[name]
         width = max(1, int(np.prod(column.shape)) * np.dtype(column.dtype).itemsize)
         count, size = self.rows(name), max(1, BLOCK_BYTES // width)
         return ((start, min(start + size, count)) for start in range(0, count, size))
@@ -215,19 +290,20 @@ class Recorder:
     def __init__(
         self,
         header: Header,
-        start: State,
+        start: State | Mapping[str, ArrayLike],
         path: str | os.PathLike[str] | None = None,
         *,
         start_time: float = 0.0,
         interval: float = INTERVAL,
     ) -> None:
-        self.layout = layout(header.bodies)
-        first = {"time": start_time, "contact_start": 0, **start._asdict()}
+        self.layout = layout(header)
+        state = start._asdict() if isinstance(start, State) else start
+        first = {"time": start_time, "contact_start": 0, "event_start": 0, **state}
         rows = {name: self.canonical(name, np.asarray(value)[None], 1) for name, value in first.items()}
         self.store: Store = MemoryStore(header) if path is None else FileStore(header, path)
         self.store.append([rows])
         self.interval = interval
-        self.contacts = 0  # so far
+        self.steps = self.contacts = self.events = 0  # so far
         self.waiting: list[Columns] = []
         self.waiting_bytes = 0
         self.written = time.monotonic()
@@ -236,32 +312,38 @@ class Recorder:
 
     def append(self, chunk: Chunk) -> None:
         """Copies the chunk: its arrays may be filled anew."""
+        columns = {f"contacts/{name}": value for name, value in chunk.contacts._asdict().items()}
+        columns |= {name: value for name, value in chunk._asdict().items() if name not in ("contacts", "events")}
+        self.add(columns, chunk.events)
+
+    def add(self, columns: Mapping[str, Any], events: Sequence[JamEvent] = ()) -> None:
+        """Append the steps of a chunk, given as columns by name; those that are None or not there count as zeros."""
         if not self.open:
             raise InputError("Recorder: this record has ended, or a write has failed, expected no more steps")
-        steps, contacts = np.size(chunk.time), np.size(chunk.contacts.gap)
-        start = np.asarray(chunk.contact_start)
+        start = np.asarray(columns["contact_start"])
+        steps, contacts = np.size(columns["time"]), np.size(columns["contacts/gap"])
         if start.shape != (steps + 1,) or start[0] != 0 or start[-1] != contacts or (np.diff(start) < 0).any():
             raise InputError(
                 f"Chunk: contact_start is {start}, expected {steps + 1} numbers that rise from 0 to {contacts} contacts"
             )
-        values = {f"contacts/{name}": value for name, value in chunk.contacts._asdict().items()}
-        values |= {name: value for name, value in chunk._asdict().items() if name != "contacts"}
-        values["contact_start"] = start[1:] + self.contacts
-        block = {
-            name: self.canonical(name, values[name], contacts if column.rows == CONTACTS else steps)
-            for name, column in self.layout.items()
-        }
-        self.contacts += contacts
+        counts = {POSES: steps, STEPS: steps, CONTACTS: contacts, EVENTS: len(events)}
+        happened = {f"events/{name}": [getattr(event, name) for event in events] for name in EVENT}
+        before = np.searchsorted(happened["events/step"], self.steps + np.arange(1, steps + 1))
+        values = {**columns, **happened}
+        values |= {"contact_start": start[1:] + self.contacts, "event_start": before + self.events}
+        block = {name: self.canonical(name, values.get(name), counts[self.layout[name].rows]) for name in self.layout}
+        self.steps, self.contacts, self.events = self.steps + steps, self.contacts + contacts, self.events + len(events)
         self.waiting.append(block)
         self.waiting_bytes += sum(value.nbytes for value in block.values())
         if self.waiting_bytes > BLOCK_BYTES or time.monotonic() - self.written >= self.interval:
             self.write()
 
-    def canonical(self, name: str, given: ArrayLike, count: int) -> NDArray[Any]:
+    def canonical(self, name: str, given: ArrayLike | None, count: int) -> NDArray[Any]:
         column = self.layout[name]
-        value: NDArray[Any] = np.array(given, column.dtype)
-        if value.shape != (count, *column.shape):
-            raise InputError(f"Chunk: {name} has shape {value.shape}, expected {(count, *column.shape)}")
+        shape = (count, *column.shape)
+        value: NDArray[Any] = np.zeros(shape, column.dtype) if given is None else np.array(given, column.dtype)
+        if value.shape != shape:
+            raise InputError(f"Chunk: {name} has shape {value.shape}, expected {shape}")
         return value
 
     def write(self) -> None:
@@ -297,7 +379,7 @@ def joined(blocks: list[Columns]) -> Columns:
 class MemoryStore:
     def __init__(self, header: Header) -> None:
         self.header = header
-        columns = layout(header.bodies).items()
+        columns = layout(header).items()
         self.blocks: list[Columns] = [{name: np.zeros((0, *column.shape), column.dtype) for name, column in columns}]
 
     def append(self, blocks: list[Columns]) -> None:
@@ -324,7 +406,7 @@ class FileStore:
                 os.remove(self.path)
             self.file = h5py.File(self.path, "x", libver="latest", rdcc_nbytes=BLOCK_BYTES, rdcc_nslots=20011)
             write_header(self.file, header)
-            for name, column in layout(header.bodies).items():
+            for name, column in layout(header).items():
                 most = (None, *(max(1, length) for length in column.shape))
                 self.file.create_dataset(
                     name, (0, *column.shape), column.dtype, maxshape=most, chunks=chunk_shape(column)
@@ -373,10 +455,10 @@ def writing(name: str) -> Iterator[None]:
 
 def chunk_shape(column: Column) -> tuple[int, ...]:
     """The pieces in which HDF5 keeps a column: some steps of some bodies, so that one body is read without the rest."""
-    if column.rows == POSES and column.shape:
-        bodies, width = column.shape
-        return (256, max(1, min(bodies, 64 // width)), width)
-    return (1024, *column.shape)
+    if column.rows == CONTACTS or not column.shape:
+        return (1024, *column.shape)
+    count, *width = column.shape
+    return (256, max(1, min(count, 64 // math.prod(width))), *width)
 
 
 def write_header(file: Any, header: Header) -> None:
@@ -385,19 +467,25 @@ def write_header(file: Any, header: Header) -> None:
         file.attrs[name] = getattr(header, name)
     for name in ARRAYS:
         file[f"header/{name}"] = getattr(header, name)
-    encoded = [name.encode() for name in header.names]
-    longest = max((len(name) for name in encoded), default=0)
-    file["header/names"] = np.array(encoded, f"S{max(longest, 1)}")
+    for name in LISTS:
+        encoded = [text.encode() for text in getattr(header, name)]
+        longest = max((len(text) for text in encoded), default=0)
+        file[f"header/{name}"] = np.array(encoded, f"S{max(longest, 1)}")
 
 
-def read_header(file: Any) -> Header:
+def read_header(file: Any, number: int) -> Header:
+    """The header of a file of the format version `number`."""
+    older = HEADER_2 if number < 2 else set()
+    fields: dict[str, Any] = {}
     with readable("/header"):
-        names = tuple(name.decode() for name in file["header/names"][()])
-        arrays = {name: file[f"header/{name}"][()] for name in ARRAYS}
+        fields |= {name: file[f"header/{name}"][()] for name in ARRAYS if name not in older}
+        for name in LISTS:
+            if name not in older:
+                fields[name] = tuple(text.decode() for text in file[f"header/{name}"][()])
     with readable("the attributes"):
-        texts: dict[str, Any] = {name: str(file.attrs[name]) for name in TEXTS}
-        dt, tol, planar = (file.attrs[name].item() for name in NUMBERS)
-    return Header(names, dt, tol=tol, planar=planar, **texts, **arrays)
+        fields |= {name: str(file.attrs[name]) for name in TEXTS}
+        fields |= {name: file.attrs[name].item() for name in NUMBERS}
+    return Header(**fields)
 
 
 def save_record(record: Record, path: str | os.PathLike[str]) -> None:
@@ -465,32 +553,42 @@ def read_record(file: Any, name: str) -> Record:
         found, number = file.attrs.get("format"), file.attrs.get("format_version")
     if found != FORMAT:
         raise InputError("this file holds no trajectory, expected one that a run of stickslip has written")
-    if number != FORMAT_VERSION:
-        raise InputError(f"the format of this trajectory has version {number}, expected {FORMAT_VERSION}")
-    header = read_header(file)
+    if number not in range(1, FORMAT_VERSION + 1):
+        raise InputError(f"the format of this trajectory has version {number}, expected at most {FORMAT_VERSION}")
+    header = read_header(file, number)
     with readable("/steps and /finished"):
         steps, finished = int(file["steps"][()]), bool(file["finished"][()])
-    columns: dict[str, Any] = {}
-    for column, expected in layout(header.bodies).items():  # after /steps: a run that still writes only adds to them
-        with readable(f"/{column}"):
-            columns[column] = file[column]
-            rows, *shape = columns[column].shape
-            kind = columns[column].dtype
-        if kind != expected.dtype or tuple(shape) != expected.shape:
-            raise InputError(
-                f"/{column} has rows of shape {tuple(shape)} and type {kind}, "
-                f"expected {expected.shape} and {np.dtype(expected.dtype)}"
-            )
-        if rows < steps + (expected.rows == POSES) and expected.rows != CONTACTS:
-            raise InputError(f"/{column} has {rows} rows, expected those of {steps} steps")
+    expected = layout(header)  # looked at after /steps: a run that still writes only adds to them
+    there = [column for column in expected if number >= 2 or column not in VERSION_2]
+    columns = {column: checked(file, column, expected[column]) for column in there}
     record = Record(header, columns, steps, finished, file, name)
-    contacts = record.rows("contacts/gap")
-    for column, expected in layout(header.bodies).items():
-        if expected.rows == CONTACTS and columns[column].shape[0] < contacts:
-            raise InputError(f"/{column} has {columns[column].shape[0]} rows, expected {contacts} contacts")
+    counted = {POSES: f"those of {steps} steps", STEPS: f"those of {steps} steps"}
+    for column in there:
+        found, rows = columns[column].shape[0], record.rows(column)
+        if found < rows:
+            wanted = counted.get(expected[column].rows, f"{rows} {expected[column].rows}")
+            raise InputError(f"/{column} has {found} rows, expected {wanted}")
     if file.swmr_mode:
         check_length(record)
+    for column in expected:
+        if column not in columns:
+            shape = (record.rows(column), *expected[column].shape)
+            columns[column] = np.broadcast_to(expected[column].dtype(0), shape)
     return record
+
+
+def checked(file: Any, name: str, expected: Column) -> Any:
+    """The dataset of a column, of the type and shape that it should have."""
+    with readable(f"/{name}"):
+        dataset = file[name]
+        _, *shape = dataset.shape
+        kind = dataset.dtype
+    if kind != expected.dtype or tuple(shape) != expected.shape:
+        raise InputError(
+            f"/{name} has rows of shape {tuple(shape)} and type {kind}, "
+            f"expected {expected.shape} and {np.dtype(expected.dtype)}"
+        )
+    return dataset
 
 
 def check_length(record: Record) -> None:

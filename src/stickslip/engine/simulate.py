@@ -24,9 +24,9 @@ import numpy as np
 from stickslip.engine.engine import Engine, StepNotSolved
 from stickslip.engine.march import Ended
 from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder
-from stickslip.engine.rows import ACTIVE, FOUND, Record
+from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Record
 from stickslip.engine.trajectory import Trajectory
-from stickslip.engine.watch import JamEvent, JamWatch, watch_for
+from stickslip.engine.watch import JamWatch, watch_for
 from stickslip.errors import InputError, StepFailed
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
@@ -69,7 +69,8 @@ def simulate(
     engine = Engine(model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going)
     run = Run(engine, scene.names, watch_for(watch))
     header = Header.of(
-        model, scene.names, dt=engine.h, formulation=repr(formulation), solver=str(engine.solver), tol=engine.tol
+        model, scene.names, dt=engine.h, formulation=repr(formulation), solver=str(engine.solver), tol=engine.tol,
+        methods=METHODS,
     )
     with Recorder(header, start, path) as recorder, progress_bar(steps, progress) as done:
         try:
@@ -77,9 +78,9 @@ def simulate(
                 recorder.append(chunk)
                 done(chunk.time.size)
         except StepFailed as error:
-            error.trajectory = Trajectory(recorder.finish(finished=False), run.events)
+            error.trajectory = Trajectory(recorder.finish(finished=False))
             raise
-        return Trajectory(recorder.finish(), run.events)
+        return Trajectory(recorder.finish())
 
 
 def count_steps(duration: float, dt: float) -> int:
@@ -100,10 +101,6 @@ class Run:
     names: tuple[str, ...]
     watch: JamWatch | None = None
 
-    @property
-    def events(self) -> tuple[JamEvent, ...]:
-        return () if self.watch is None else tuple(self.watch.events)
-
     def chunks(self, steps: int) -> Iterator[Chunk]:
         """The steps, some at a time; one by one where Python functions drive the scene or a watch looks."""
         engine = self.engine
@@ -118,9 +115,8 @@ class Run:
                 raise failure(self, stopped) from None
             seconds = time.perf_counter() - started
             if count:
-                if self.watch is not None:
-                    engine.look(self.watch, self.names, record)
-                yield chunk_of(record, count, made, engine.h, seconds)
+                events = () if self.watch is None else engine.look(self.watch, self.names, record)
+                yield chunk_of(record, count, made, engine.h, seconds)._replace(events=events)
             made += count
             if ended == Ended.FULL:
                 room = 2 * max(room, int(engine.work.count[FOUND]))
@@ -153,7 +149,13 @@ def chunk_of(record: Record, count: int, made: int, dt: float, seconds: float) -
             impulse=record.impulse[:last],
             velocity=record.velocity_after[:last],
             state=record.state[:last],
+            tangent=record.tangent[:last],
+            moment=record.moment[:last],
+            spin=record.spin[:last],
+            left_out=record.left_out[:last],
         ),
+        method=record.method[:count],
+        joint_impulse=record.joint_impulse[:count],
     )
 
 

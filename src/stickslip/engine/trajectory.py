@@ -2,7 +2,8 @@
 
     run.time, run.position(box), run.energy                    over the n + 1 instants, the start included
     run.status, run.residual, run.iterations, run.seconds      of the n steps
-    run.contacts(step=10), run.failures                        what touched, and where a solve failed
+    run.method, run.failures                                   what solved them, and where a solve failed
+    run.contacts(step=10), run.joint(0), run.events            what touched, what joints carried, what jammed
 
 Step i leads from time[i] to time[i + 1]. A trajectory is in memory, or in an HDF5 file of which only what is asked for
 is read; engine/recorder.py says what the file holds.
@@ -19,33 +20,34 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
 
 import numpy as np
 
+from stickslip.engine.recorder import EVENT, Header, Record, open_record, save_record
+from stickslip.engine.watch import JamEvent
 from stickslip.errors import InputError
+from stickslip.friction.terms import APART, WILL_BOUNCE
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.problems.matrix import shortened
 from stickslip.scene.model import Floats, Integers, Kind, State
-from stickslip.engine.recorder import Header, Record, open_record, save_record
-from stickslip.engine.watch import JamEvent
 from stickslip.solvers.solution import Status
 
 LISTED = 12  # contacts that the text of a table shows
+LEFT_OUT = {APART: "apart", WILL_BOUNCE: "will bounce"}
 
 Plot = Literal["path", "energy", "impulses", "residual"]
 
 
 class Handle(Protocol):
-    """A body as the scene gave it."""
+    """A body or joint as the scene gave it."""
 
     @property
     def index(self) -> int: ...
 
 
-BodyName = Handle | SupportsIndex | str
+Named = Handle | SupportsIndex | str
 
 
 class Trajectory:
-    def __init__(self, record: Record, events: tuple[JamEvent, ...] = ()) -> None:
+    def __init__(self, record: Record) -> None:
         self._record = record
-        self.events = events  # what simulate(..., watch=...) saw; files do not hold it
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
@@ -82,21 +84,21 @@ class Trajectory:
         """(n + 1,) [s]"""
         return self._record.read("time")
 
-    def position(self, body: BodyName) -> Floats:
+    def position(self, body: Named) -> Floats:
         """(n + 1, 3) of the origin of the body, as the scene placed it [m]"""
         i = body_index(self.header, body)
         centre = self._record.read("position", body=i)
         return centre - rotated(self.quaternion(i), self.header.centre[i])
 
-    def quaternion(self, body: BodyName) -> Floats:
+    def quaternion(self, body: Named) -> Floats:
         """(n + 1, 4) scalar first, body axes to world axes"""
         return self._record.read("quaternion", body=body_index(self.header, body))
 
-    def velocity(self, body: BodyName) -> Floats:
+    def velocity(self, body: Named) -> Floats:
         """(n + 1, 3) of the centre of mass, world axes [m/s]"""
         return self._record.read("velocity", body=body_index(self.header, body))[:, :3]
 
-    def spin(self, body: BodyName) -> Floats:
+    def spin(self, body: Named) -> Floats:
         """(n + 1, 3) angular velocity, world axes [rad/s]"""
         return self._record.read("velocity", body=body_index(self.header, body))[:, 3:]
 
@@ -151,18 +153,42 @@ class Trajectory:
         return self._record.read("seconds")
 
     @property
+    def method(self) -> tuple[str, ...]:
+        """(n,) the names of what solved each step"""
+        return tuple(self.header.methods[i] for i in self._record.read("method"))
+
+    @property
     def failures(self) -> Integers:
         """The steps whose solve failed."""
         return np.flatnonzero(self.status != Status.SOLVED)
 
-    # contacts
+    # joints, contacts and events
+
+    def joint(self, joint: Named) -> JointImpulses:
+        """What a joint carried in each step. It is named by its handle, its index or its name."""
+        header = self.header
+        j = index_of("joint", header.joint_names, joint)
+        own = np.flatnonzero(header.joint_row == j)
+        impulse = self._record.read("joint_impulse")[:, own]
+        rows = tuple(header.joint_row_kind[row] for row in own)
+        return JointImpulses(header.joint_names[j], rows, impulse, impulse / np.diff(self.time)[:, None])
+
+    @property
+    def events(self) -> tuple[JamEvent, ...]:
+        """What simulate(..., watch=...) saw."""
+        columns = [self._record.read(f"events/{name}").tolist() for name in EVENT]
+        found = (dict(zip(EVENT, values, strict=True)) for values in zip(*columns, strict=True))
+        return tuple(JamEvent(**one, name=self._contact_name(one["step"], one["contact"])) for one in found)
+
+    def _contact_name(self, step: int, contact: int) -> str:
+        return self.contacts(step).name(contact)
 
     @property
     def contact_count(self) -> Integers:
         """(n,)"""
         return np.diff(self._record.read("contact_start"))
 
-    def contacts(self, step: int | slice = slice(None), body: BodyName | None = None) -> ContactTable:
+    def contacts(self, step: int | slice = slice(None), body: Named | None = None) -> ContactTable:
         """The contacts of one step, of a slice of steps, or of all; of one body, or of all. Step -1 is the last."""
         first, last = step_range(step, len(self))
         bounds = self._record.read("contact_start", first, last + 1)
@@ -230,18 +256,25 @@ def step_range(step: int | slice, count: int) -> tuple[int, int]:
     return first, max(first, last)
 
 
-def body_index(header: Header, body: BodyName) -> int:
-    """The index of a body that is given by its handle, its index or its name."""
-    if isinstance(body, str):
-        if body not in header.names:
-            known = shortened(", ".join(header.names) or "nothing")
-            raise InputError(f"Trajectory: there is no body {body!r}, expected one of {known}")
-        return header.names.index(body)
-    index = getattr(body, "index", body)
+def body_index(header: Header, body: Named) -> int:
+    return index_of("body", header.names, body)
+
+
+def index_of(what: str, names: tuple[str, ...], given: Named) -> int:
+    """The index of a body or joint that is given by its handle, its index or its name."""
+    if isinstance(given, str):
+        if given not in names:
+            known = shortened(", ".join(names) or "nothing")
+            raise InputError(f"Trajectory: there is no {what} {given!r}, expected one of {known}")
+        return names.index(given)
+    index = getattr(given, "index", given)
     if not isinstance(index, SupportsIndex):
-        raise InputError(f"Trajectory: body is {shortened(body)}, expected a body of the scene, its index or its name")
-    if not 0 <= operator.index(index) < header.bodies:
-        raise InputError(f"Trajectory: body is {index}, expected an index from 0 to {header.bodies - 1}")
+        raise InputError(
+            f"Trajectory: {what} is {shortened(given)}, expected a {what} of the scene, its index or its name"
+        )
+    if not 0 <= operator.index(index) < len(names):
+        expected = f"an index from 0 to {len(names) - 1}" if names else f"none: there is no {what}"
+        raise InputError(f"Trajectory: {what} is {index}, expected {expected}")
     return operator.index(index)
 
 
@@ -271,6 +304,19 @@ def potential_energy(header: Header, position: Floats) -> Floats:
     return -np.einsum("b,nbi,i->n", header.mass[free], position[:, free], header.gravity)
 
 
+@dataclass(frozen=True, eq=False)
+class JointImpulses:
+    """What a joint carried in n steps; the axes of its r rows are those of the joint, as fastened to its body b."""
+
+    name: str
+    rows: tuple[str, ...]  # "force x" to "moment z", "lower limit", "upper limit", "motor"
+    impulse: Floats  # (n, r)   on a   [N s, N m s]
+    force: Floats  # (n, r)   the mean over each step   [N, N m]
+
+    def __repr__(self) -> str:
+        return f"JointImpulses({self.name}: {', '.join(self.rows)}; {counted(len(self.impulse), 'step')})"
+
+
 class Contact(NamedTuple):
     """One contact in one step: A touches B."""
 
@@ -287,6 +333,10 @@ class Contact(NamedTuple):
     impulse: Floats  # on A: normal, tangent, other tangent   [N s]
     velocity: Floats  # of A relative to B after the step, the same components   [m/s]
     state: ContactState  # open, stick or slip
+    tangent: Floats  # unit, world; the other tangent is normal × tangent
+    moment: float  # impulse about the normal, on A   [N m s]
+    spin: float  # angular velocity of A relative to B about the normal after the step   [rad/s]
+    left_out: int  # 0 takes part in the problem, 1 apart, 2 will bounce
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -306,12 +356,26 @@ class ContactTable:
     impulse: Floats  # (m, 3)
     velocity: Floats  # (m, 3)
     state: Integers  # (m,)
+    tangent: Floats  # (m, 3)
+    moment: Floats  # (m,)
+    spin: Floats  # (m,)
+    left_out: Integers  # (m,)
     names: tuple[str, ...]  # of the bodies
 
     @property
     def slip(self) -> Floats:
         """(m, 2) sliding velocity along the two tangents [m/s]"""
         return self.velocity[:, 1:]
+
+    @property
+    def vector(self) -> Floats:
+        """(m, 3) impulse on A, world axes [N s]"""
+        frame = np.stack([self.normal, self.tangent, np.cross(self.normal, self.tangent)], axis=1)
+        return np.einsum("mk,mki->mi", self.impulse, frame)
+
+    def name(self, which: int) -> str:
+        """The two bodies of a contact."""
+        return f"{self.names[self.body_a[which]]} on {self.names[self.body_b[which]]}"
 
     def __len__(self) -> int:
         return self.gap.size
@@ -342,7 +406,7 @@ class ContactTable:
     def _cells(self, contact: Contact) -> tuple[str, ...]:
         bodies = self.names[contact.body_a], self.names[contact.body_b]
         vectors = (" ".join(f"{x:10.3e}" for x in v) for v in (contact.impulse, contact.velocity))
-        state = contact.state.name.lower()
+        state = LEFT_OUT.get(contact.left_out, contact.state.name.lower())
         return str(contact.step), *bodies, str(contact.feature), f"{contact.gap:.2e}", *vectors, state
 
 

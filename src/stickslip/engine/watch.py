@@ -48,7 +48,6 @@ class JamEvent:
 class JamWatch:
     """Remembers which contacts were in their sectors, so that an event is an entry."""
 
-    events: list[JamEvent] = field(default_factory=list)
     inside: set[Hashable] = field(default_factory=set)
 
     def look(
@@ -61,11 +60,12 @@ class JamWatch:
         time: float,
         step: int,
         contacts: Sequence[tuple[Hashable, str]],
-    ) -> None:
-        """At a step that is made, with the response W (d nc, d nc) of its rigid contacts and their slip (nc, d - 1) at the
+    ) -> list[JamEvent]:
+        """The events of a step, with the response W (d nc, d nc) of its rigid contacts and their slip (nc, d - 1) at the
         start: `states` are those it led to, `contacts` a key that persists and a name for each."""
         closed = np.flatnonzero(states != State.OPEN)
         now: set[Hashable] = set()
+        events: list[JamEvent] = []
         for i in closed[sliding[closed]]:
             mu_jam, margin = sector(W, mu, slip, sliding, closed, int(i))
             if margin >= 0:
@@ -73,8 +73,9 @@ class JamWatch:
             key, name = contacts[i]
             now.add(key)
             if key not in self.inside:
-                self.events.append(JamEvent(time, step, int(i), name, float(mu[i]), mu_jam, margin))
+                events.append(JamEvent(time, step, int(i), name, float(mu[i]), mu_jam, margin))
         self.inside = now
+        return events
 
 
 def sector(
