@@ -52,8 +52,8 @@ def rod(start: Vector, end: Vector, radius: float, mass: float, mu: float = 0.5,
     """A capsule whose axis goes from one point to another."""
     along = np.subtract(end, start)
     length = float(np.linalg.norm(along))
-    middle = tuple(float(x) for x in 0.5 * np.add(start, end))
-    return Block((radius, length), mass, middle, everywhere(mu), velocity, orientation=turned_to(along / length))
+    x, y, z = (0.5 * (p + q) for p, q in zip(start, end, strict=True))
+    return Block((radius, length), mass, (x, y, z), everywhere(mu), velocity, orientation=turned_to(along / length))
 
 
 def turned_to(z: Floats) -> Quaternion:

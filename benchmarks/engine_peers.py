@@ -199,9 +199,8 @@ def seen_from(setting: Setting, parent: int | None, block: Block) -> tuple[Any, 
         return block.position, block.orientation
     origin = setting.blocks[parent]
     into = matrix(np.array(origin.orientation)).T
-    w, *v = origin.orientation
-    a, *b = block.orientation
-    v, b = -np.array(v), np.array(b)  # the inverse of the parent's
+    w, v = origin.orientation[0], -np.array(origin.orientation[1:])  # the inverse of the parent's
+    a, b = block.orientation[0], np.array(block.orientation[1:])
     return into @ np.subtract(block.position, origin.position), (w * a - v @ b, *(w * b + a * v + np.cross(v, b)))
 
 

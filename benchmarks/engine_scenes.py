@@ -310,7 +310,8 @@ def overlap(setting: Setting, position: Floats, quaternion: Floats) -> float:
     loose = np.array([k for k, block in enumerate(blocks) if block.shape == "ball" and k not in jointed], int)
     centre, radius = position[loose], np.array([blocks[k].size[0] for k in loose])
     turns = {k: matrix(quaternion[k]) for k, block in enumerate(blocks) if block.shape != "ball"}
-    single: dict[int, tuple[Floats, float]] = {}  # points and how far the surface is from them
+    round_ones: tuple[Floats, Floats | float] = (centre, radius)
+    single: dict[int, tuple[Floats, Floats | float]] = {}  # points and how far the surface is from them
     for k, block in enumerate(blocks):
         match block.shape:
             case "ball" if k in jointed:
@@ -321,12 +322,12 @@ def overlap(setting: Setting, position: Floats, quaternion: Floats) -> float:
                 single[k] = position[k] + SIGNS * block.half @ turns[k].T, 0.0
     depths = [-math.inf]
     for plane in setting.planes:
-        for points, size in ((centre, radius), *(single[k] for k in single if not blocks[k].static)):
+        for points, size in (round_ones, *(single[k] for k in single if not blocks[k].static)):
             depths.append((size - (points - plane.point) @ np.array(plane.normal)).max(initial=-math.inf))
     for k, box in enumerate(blocks):
         if box.shape == "box":
             others = (other for other in single if other != k and may_touch(setting, k, other))
-            for points, size in ((centre, radius), *(single[other] for other in others)):
+            for points, size in (round_ones, *(single[other] for other in others)):
                 inside = (points - position[k]) @ turns[k]
                 depths.append((size - distance_to_box(box.half, inside)).max(initial=-math.inf))
     if loose.size:
