@@ -1,4 +1,4 @@
-"""No claim: where the time of a step of the compiled loop goes, scene by scene of engine.py.
+"""No claim: where the time of a step of the compiled loop goes, scene by scene of engine.py without joints.
 
 A run of the loop is counted first: calls of the compiled loop, steps that it left to the interior point method or to a
 step in Python, sweeps. Then one state from the end of that run is kept, and each stage of its step is repeated alone
@@ -22,18 +22,18 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from engine import NAMES, kinds_of, scene_of, scenes
+from engine import JOINTLESS, kinds_of, scene_of, scenes
 from engine_scenes import Setting
 from peers import duration, table
 
 import stickslip.engine.simulate as simulation
 from stickslip.dynamics.contact_rows import fill_rows
 from stickslip.dynamics.motion import advance, free_motion
-from stickslip.jit import kernel
-from stickslip.scene.compile import compile_scene
 from stickslip.engine.march import look, march, note, note_contacts, pose, remember, room_to_record, solve, states
 from stickslip.engine.step import Engine
 from stickslip.engine.sweeps import judged, room_for_answer, room_for_law
+from stickslip.jit import kernel
+from stickslip.scene.compile import compile_scene
 
 STEPS = {"slide": 300, "stick": 1000, "slip": 1000, "stack": 1000, "slab": 1000, "pile": 150}
 ROUNDS, SPENT = 7, 0.05  # of each stage, and the seconds that one should take
@@ -180,7 +180,7 @@ def spent(function: Callable[..., Any], *arguments: Any) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, help="scenes")
+    parser.add_argument("--only", nargs="+", choices=JOINTLESS, default=JOINTLESS, help="scenes")
     rows = [profile(setting) for setting in scenes(parser.parse_args().only)]
     print("\na run, per step:\n")
     head = ["scene", "loop", "calls of march", "in march", "interior point calls", "in them", "sweeps", "90 %"]

@@ -9,7 +9,8 @@
             so the plate has a = (F - 0.4 (M + 25 m) g) / (M + 25 m 2/7), the balls 2/7 a
     pile    1000 balls of 0.05 m ± 10 % in an open box of five planes, mu = 0.5, that have come to rest
 
-Engines combine the friction of two surfaces by different rules, so a Surface has a number for each.
+Engines combine the friction of two surfaces by different rules, so a Surface has a number for each. Scenes with joints
+are in engine_joints.py.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +28,11 @@ from scipy.spatial import cKDTree
 
 Floats = NDArray[np.float64]
 Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
 
 GRAVITY = 9.81
-ORIGIN, UP = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+ORIGIN, UP, UPRIGHT = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0)
+ALONG = np.linspace(-0.5, 0.5, 9)  # places on the axis of a capsule whose balls are looked at for overlap
 SIGNS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)  # of the corners of a box
 REST_OF_THE_CUBE = (0.4406458, 1.5839676, 1.9534724)  # x, y [m], yaw [rad]
 
@@ -54,19 +58,83 @@ class Plane:
 
 @dataclass(frozen=True)
 class Block:
-    """A box or, of one size, a ball of this radius."""
+    """A box; of two sizes a capsule about its z axis, of one a ball."""
 
-    size: tuple[float, ...]  # (l_x, l_y, l_z), or (radius,)   [m]
+    size: tuple[float, ...]  # (l_x, l_y, l_z), (radius, length without the caps), or (radius,)   [m]
     mass: float
     position: Vector
     surface: Surface
     velocity: Vector = ORIGIN
     spin: Vector = ORIGIN
     force: Vector = ORIGIN
+    orientation: Quaternion = UPRIGHT  # scalar first
+    static: bool = False
 
     @property
-    def ball(self) -> bool:
-        return len(self.size) == 1
+    def shape(self) -> Literal["ball", "capsule", "box"]:
+        return ("ball", "capsule", "box")[len(self.size) - 1]
+
+    @property
+    def half(self) -> Floats:
+        """Of a box, the half lengths."""
+        return 0.5 * np.array(self.size)
+
+    @property
+    def length(self) -> float:
+        """The greatest [m]."""
+        match self.shape:
+            case "ball":
+                return 2 * self.size[0]
+            case "capsule":
+                return self.size[1] + 2 * self.size[0]
+            case _:
+                return max(self.size)
+
+    @property
+    def moments(self) -> Vector:
+        """Of inertia about its axes [kg m²]."""
+        m = self.mass
+        match self.shape:
+            case "ball":
+                return (0.4 * m * self.size[0] ** 2,) * 3
+            case "capsule":
+                r, h = self.size
+                caps = m * 4 / 3 * r / (h + 4 / 3 * r)
+                across = (m - caps) * (h * h / 12 + r * r / 4) + caps * (0.4 * r * r + h * h / 4 + 0.375 * h * r)
+                return across, across, (0.5 * (m - caps) + 0.4 * caps) * r * r
+            case _:
+                x, y, z = (length**2 / 12 for length in self.size)
+                return m * (y + z), m * (z + x), m * (x + y)
+
+
+@dataclass(frozen=True)
+class Motor:
+    """What drives or holds a joint, with at most this force or torque.
+
+    speed    it wants a speed
+    servo    it holds its place, by a spring and a damper, where an engine has such; elsewhere the speed zero
+    brake    dry friction: it wants to stand still
+    """
+
+    kind: Literal["speed", "servo", "brake"]
+    strength: float  # [N, N m]
+    speed: float = 0.0  # [m/s, rad/s]
+    stiffness: float = 0.0  # of a servo, where an engine asks for it   [N/m, N m/rad]
+    damping: float = 0.0  # of a servo, and of a motor where its force is damping times what it lacks in speed
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Of two blocks, or of one to the world; places and axes are those of the start, in the world."""
+
+    kind: Literal["ball", "hinge", "slider"]
+    a: int  # the block that it moves; where the joint is of the tree, b is a smaller number, or None
+    b: int | None  # the block it moves against, None is the world
+    place: Vector
+    axis: Vector = (0.0, 1.0, 0.0)
+    limits: tuple[float, float] | None = None  # of a seen from b, 0 at the start
+    motor: Motor | None = None
+    closes: bool = False  # a loop: all other joints are a tree. Balls only
 
 
 @dataclass(frozen=True)
@@ -84,6 +152,17 @@ class Setting:
     before: int = 0
     stiffness: float = math.inf  # of the normals, where stickslip is asked for springs   [N/m]
     damping: float = 0.0  # [N s/m]
+    joints: tuple[Joint, ...] = ()  # all blocks that they join, to the world too, never touch each other
+
+    @cached_property
+    def jointed(self) -> frozenset[int]:
+        """The blocks that have joints."""
+        return frozenset(block for joint in self.joints for block in (joint.a, joint.b) if block is not None)
+
+    @property
+    def tree(self) -> dict[int, Joint]:
+        """The joint by which a block hangs from one of a smaller number, or from the world."""
+        return {joint.a: joint for joint in self.joints if not joint.closes}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +172,7 @@ class Motion:
     position: Floats  # (frames, blocks, 3)
     quaternion: Floats  # (frames, blocks, 4), scalar first
     velocity: Floats  # (frames, blocks, 3)
+    spin: Floats  # (frames, blocks, 3), world axes
 
 
 def tilted(slope: float) -> Vector:
@@ -218,36 +298,48 @@ def grade_pile(setting: Setting, motion: Motion) -> dict[str, float]:
 
 
 def deepest(setting: Setting, motion: Motion) -> float:
-    """The greatest overlap at the recorded instants [mm]: of balls, and of the corners of boxes."""
+    """The greatest overlap at the recorded instants [mm]: of balls, capsules, and of the corners of boxes."""
     frames = zip(motion.position, motion.quaternion, strict=True)
     return 1e3 * max(0.0, *(overlap(setting, x, q) for x, q in frames))
 
 
 def overlap(setting: Setting, position: Floats, quaternion: Floats) -> float:
-    """The greatest overlap of balls or corners with planes, balls and boxes [m]; negative where all are apart."""
-    balls = np.array([k for k, block in enumerate(setting.blocks) if block.ball], int)
-    boxes = [k for k, block in enumerate(setting.blocks) if not block.ball]
-    centre, radius = position[balls], np.array([setting.blocks[k].size[0] for k in balls])
-    turns = {k: matrix(quaternion[k]) for k in boxes}
-    corners = {k: position[k] + SIGNS * half_of(setting.blocks[k]) @ turns[k].T for k in boxes}
+    """The greatest overlap of balls, capsules or corners with planes and boxes, and of balls without joints with each
+    other [m]; negative where all are apart. What the scene keeps apart, and static bodies together, do not count."""
+    blocks, jointed = setting.blocks, setting.jointed
+    loose = np.array([k for k, block in enumerate(blocks) if block.shape == "ball" and k not in jointed], int)
+    centre, radius = position[loose], np.array([blocks[k].size[0] for k in loose])
+    turns = {k: matrix(quaternion[k]) for k, block in enumerate(blocks) if block.shape != "ball"}
     round_ones: tuple[Floats, Floats | float] = (centre, radius)
+    single: dict[int, tuple[Floats, Floats | float]] = {}  # points and how far the surface is from them
+    for k, block in enumerate(blocks):
+        match block.shape:
+            case "ball" if k in jointed:
+                single[k] = position[k : k + 1], block.size[0]
+            case "capsule":
+                single[k] = position[k] + np.outer(ALONG * block.size[1], turns[k][:, 2]), block.size[0]
+            case "box":
+                single[k] = position[k] + SIGNS * block.half @ turns[k].T, 0.0
     depths = [-math.inf]
     for plane in setting.planes:
-        for points, size in (round_ones, *((corners[k], 0.0) for k in boxes)):
+        for points, size in (round_ones, *(single[k] for k in single if not blocks[k].static)):
             depths.append((size - (points - plane.point) @ np.array(plane.normal)).max(initial=-math.inf))
-    for k in boxes:
-        for points, size in (round_ones, *((corners[other], 0.0) for other in boxes if other != k)):
-            inside = (points - position[k]) @ turns[k]
-            depths.append((size - distance_to_box(half_of(setting.blocks[k]), inside)).max(initial=-math.inf))
-    if balls.size:
+    for k, box in enumerate(blocks):
+        if box.shape == "box":
+            others = (other for other in single if other != k and may_touch(setting, k, other))
+            for points, size in (round_ones, *(single[other] for other in others)):
+                inside = (points - position[k]) @ turns[k]
+                depths.append((size - distance_to_box(box.half, inside)).max(initial=-math.inf))
+    if loose.size:
         pairs = cKDTree(centre).query_pairs(2 * radius.max(), output_type="ndarray")
         apart = np.linalg.norm(centre[pairs[:, 0]] - centre[pairs[:, 1]], axis=1)
         depths.append((radius[pairs].sum(axis=1) - apart).max(initial=-math.inf))
     return float(max(depths))
 
 
-def half_of(box: Block) -> Floats:
-    return 0.5 * np.array(box.size)
+def may_touch(setting: Setting, one: int, other: int) -> bool:
+    both_static = setting.blocks[one].static and setting.blocks[other].static
+    return not both_static and not {one, other} <= setting.jointed
 
 
 def distance_to_box(half: Floats, points: Floats) -> Floats:
@@ -257,11 +349,11 @@ def distance_to_box(half: Floats, points: Floats) -> Floats:
 
 
 def matrix(quaternion: Floats) -> Floats:
-    w, x, y, z = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    """The rotation of a quaternion, or of many, (..., 3, 3)."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
