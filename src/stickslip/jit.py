@@ -33,6 +33,7 @@ FLAGS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc", "arcp", "nsz"},
+    "_nrt": True,  # arrays may be made; said, for a callee inherits what it does not say
 }
 
 
@@ -47,6 +48,12 @@ def inlined(function: F) -> F:
     return compiled(function, inline="always")
 
 
+def bare(function: F) -> F:
+    """A kernel that makes no arrays and so counts no references to them. Each access to a tuple of arrays counts all of
+    them otherwise, which takes longer than a small step does. The inlined kernels it is made of make none either."""
+    return compiled(function, _nrt=False)
+
+
 def compiled(function: F, **flags: Any) -> F:
     config: Any = numba.config
     if config.DISABLE_JIT:
@@ -55,7 +62,7 @@ def compiled(function: F, **flags: Any) -> F:
     folder = cache_folder(Path(function.__code__.co_filename))
     config.CACHE_DIR = str(folder)  # read when the dispatcher is made, so only ours is moved
     try:
-        dispatcher: F = numba.njit(**FLAGS, **flags)(function)
+        dispatcher: F = numba.njit(**{**FLAGS, **flags})(function)
     finally:
         config.CACHE_DIR = before
     return dispatcher

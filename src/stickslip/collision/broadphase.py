@@ -114,9 +114,21 @@ def find_contacts(state, reach, work, contacts):
     free, apart, grids, pairs, ordered = work.free, work.apart, work.grids, work.pairs, work.ordered
     found = near_pairs(kind, table, body, free, apart, work.bodies, grids, pairs, ordered)
     if found > pairs.shape[0]:
-        pairs, ordered = np.empty((found, 2), np.int64), np.empty((found, 2), np.int64)
-        found = near_pairs(kind, table, body, free, apart, work.bodies, grids, pairs, ordered)
+        return meet_more(
+            found, kind, table, body, free, apart, work.bodies, grids, planar, work.simplex, work.outline, work.clipped,
+            work.spots, contacts,
+        )  # fmt: skip
     return meet(pairs, found, kind, table, planar, work.simplex, work.outline, work.clipped, work.spots, contacts)
+
+
+@kernel
+def meet_more(
+    found, kind, table, body, free, apart, bodies, grids, planar, simplex, outline, clipped, spots, contacts
+):  # fmt: skip
+    """The same with room for more pairs."""
+    pairs, ordered = np.empty((found, 2), np.int64), np.empty((found, 2), np.int64)
+    found = near_pairs(kind, table, body, free, apart, bodies, grids, pairs, ordered)
+    return meet(pairs, found, kind, table, planar, simplex, outline, clipped, spots, contacts)
 
 
 @kernel

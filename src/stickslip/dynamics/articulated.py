@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.jit import kernel
+from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers
 
 DEPENDENT = 1e-11  # of a pivot against what it is a difference of: below, the row depends on others
@@ -196,7 +196,7 @@ def room_for_factors(articulation: Articulation) -> Factors:
     return Factors(np.zeros((nodes, 6, 6)), np.zeros((blocks, 6, 6)), np.zeros((nodes, 6)), np.zeros((nodes, 6)))
 
 
-@kernel
+@bare
 def factorise(tree, mass, jacobian_a, jacobian_b, compliance, factors):
     """Fill C and B of (2) for masses (nb, 6, 6) and the rows of joints."""
     C, B, scale = factors.C, factors.B, factors.scale
@@ -229,7 +229,7 @@ def factorise(tree, mass, jacobian_a, jacobian_b, compliance, factors):
                 pair += 1
 
 
-@kernel
+@bare
 def set_pivot(tree, k, mass, compliance, C, scale):
     for r in range(6):
         scale[r] = 0.0
@@ -243,7 +243,7 @@ def set_pivot(tree, k, mass, compliance, C, scale):
             scale[r] = C[r, r]
 
 
-@kernel
+@bare
 def set_end(J, first, rows, body_first, block):
     """-G of a joint with one of its bodies; transposed where the joint is eliminated first."""
     for r in range(rows):
@@ -254,7 +254,7 @@ def set_end(J, first, rows, body_first, block):
                 block[c, r] = -J[first + r, c]
 
 
-@kernel
+@bare
 def root(C, scale, n):
     """C <- its lower Cholesky factor; a row whose pivot is rounding gets none."""
     for j in range(n):
@@ -270,7 +270,7 @@ def root(C, scale, n):
             C[i, j] = rest / pivot if pivot > 0.0 else 0.0
 
 
-@kernel
+@bare
 def divide(B, C, sign, rows, n):
     """B <- s B C⁻ᵀ."""
     for r in range(rows):
@@ -281,7 +281,7 @@ def divide(B, C, sign, rows, n):
             B[r, j] = rest / C[j, j] if C[j, j] > 0.0 else 0.0
 
 
-@kernel
+@bare
 def subtract(A, X, Y, sign, rows, columns, n):
     """A <- A - s X Yᵀ."""
     for r in range(rows):
@@ -292,14 +292,14 @@ def subtract(A, X, Y, sign, rows, columns, n):
             A[r, c] -= sign * total
 
 
-@kernel
+@bare
 def grow(scale, B, rows, n):
     for r in range(rows):
         for k in range(n):
             scale[r] += B[r, k] * B[r, k]
 
 
-@kernel
+@bare
 def substitute(tree, factors, group, first):
     """x <- A⁻¹ x over the nodes of a group; the right side is zero before node `first`."""
     C, B, x = factors.C, factors.B, factors.x

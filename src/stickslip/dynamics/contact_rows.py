@@ -6,10 +6,10 @@ the same with a minus sign. In the plane there is no o. A contact over a patch h
 
 from __future__ import annotations
 
-from stickslip.jit import kernel
+from stickslip.jit import bare
 
 
-@kernel
+@bare
 def fill_frame(n_x, n_y, n_z, planar, F):
     """Tangents to a unit normal: t = x and o = y for n = z, turning smoothly with n but at n_z = -1/2, for walls with
     n_z = 0 up to rounding are common [1].
@@ -27,7 +27,7 @@ def fill_frame(n_x, n_y, n_z, planar, F):
     F[2, 0], F[2, 1], F[2, 2] = b, s + n_y * n_y * a, -n_y
 
 
-@kernel
+@bare
 def fill_side(point, x, sign, F, J):
     """Rows of a body with its centre of mass at x: those of the frame, and where there are four that of the spin."""
     r_x, r_y, r_z = point[0] - x[0], point[1] - x[1], point[2] - x[2]
@@ -40,7 +40,7 @@ def fill_side(point, x, sign, F, J):
             J[3, k], J[3, 3 + k] = 0.0, sign * F[0, k]
 
 
-@kernel
+@bare
 def responds(m, K, J, Y):
     """Y = M⁻¹ Jᵀ of a body with the inverse masses m along the axes and the inverse inertia K, world axes."""
     for k in range(3):
@@ -48,7 +48,7 @@ def responds(m, K, J, Y):
         Y[3 + k] = K[k, 0] * J[3] + K[k, 1] * J[4] + K[k, 2] * J[5]
 
 
-@kernel
+@bare
 def contact_velocity(body, jacobian, i, c, v):
     """Component c of contact i: J_a v_a + J_b v_b, with v (nb, 6)."""
     a, b = body[i, 0], body[i, 1]
@@ -58,7 +58,7 @@ def contact_velocity(body, jacobian, i, c, v):
     return u
 
 
-@kernel
+@bare
 def relative(J, v):
     """J v of one side of a contact: normal, tangent, other tangent."""
     n, t, o = 0.0, 0.0, 0.0
@@ -69,7 +69,7 @@ def relative(J, v):
     return n, t, o
 
 
-@kernel
+@bare
 def move(Y, p_n, p_1, p_2, v):
     """v <- v + M⁻¹ Jᵀ p of one side of a contact."""
     for k in range(6):

@@ -35,6 +35,7 @@ from stickslip.dynamics.joints import (
     RECOVERY,
     JointRows,
     Placement,
+    fill_joint_rows,
     joint_errors,
     joint_rows,
     room_for_joints,
@@ -42,7 +43,7 @@ from stickslip.dynamics.joints import (
 )
 from stickslip.dynamics.motion import times
 from stickslip.dynamics.rotations import to_matrix, turn
-from stickslip.jit import kernel
+from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
 
 NEWTON_LIMIT = 12
@@ -114,11 +115,11 @@ def held_by(model: Model) -> Held:
     )  # fmt: skip
 
 
-@kernel
+@bare
 def articulate(held, state, h):
     """Rows, masses and factors at a state."""
     model, tree = held.model, held.tree
-    joint_rows(model, state, h, held.rows)
+    fill_joint_rows(model, state, h, held.rows, held.placement, held.turned)
     R = held.placement.orientation
     for k in range(tree.size.size):
         b = tree.body[k]
@@ -129,7 +130,7 @@ def articulate(held, state, h):
     factorise(tree, held.mass, rows.jacobian_a, rows.jacobian_b, rows.compliance, held.factors)
 
 
-@kernel
+@bare
 def mass_of(model, b, R, M):
     """The mass of a body, world axes; zero where it cannot move."""
     for r in range(6):
@@ -148,7 +149,7 @@ def mass_of(model, b, R, M):
             M[3 + r, 3 + c] = R[c, 0] * x + R[c, 1] * y + R[c, 2] * z
 
 
-@kernel
+@bare
 def rates(held, v, biased):
     """wanted <- G v + b of the bilateral rows, without b where not `biased`, and zero there where they are compliant."""
     rows, wanted = held.rows, held.wanted
@@ -158,7 +159,7 @@ def rates(held, v, biased):
             wanted[i] = row_rate(rows, i, v) + (rows.bias[i] if biased else 0.0)
 
 
-@kernel
+@bare
 def row_rate(rows, i, v):
     rate, a, b = 0.0, rows.body_a[i], rows.body_b[i]
     for k in range(6):
@@ -166,7 +167,7 @@ def row_rate(rows, i, v):
     return rate
 
 
-@kernel
+@bare
 def hold(held, share, v):
     """v <- v + Δv with M Δv = Gᵀ λ, G Δv + Σ λ = -wanted; λ, times `share`, is added to the impulses."""
     tree, x = held.tree, held.factors.x
@@ -189,7 +190,7 @@ def hold(held, share, v):
                     held.impulse[tree.first_row[k] + r] += share * x[k, r]
 
 
-@kernel
+@bare
 def halve(held, free, v, hit):
     """v <- ½ (v* + v⁺) of (3), from v = v⁺ and `free` = v*, where a body is not hit."""
     for k in range(held.tree.size.size):
@@ -199,7 +200,7 @@ def halve(held, free, v, hit):
                 v[b, r] = 0.5 * (free[b, r] + v[b, r])
 
 
-@kernel
+@bare
 def fasten(held, state, h, v):
     """(2): correct the positions, which have moved already; d / h is added to v (nb, 6)."""
     rows, wanted, shift, before = held.rows, held.wanted, held.shift, held.before
@@ -231,7 +232,7 @@ def fasten(held, state, h, v):
                     v[b, r] += shift[b, r] / h
 
 
-@kernel
+@bare
 def displace(held, state, share):
     """One correction of the positions by `wanted`."""
     shift, tree = held.shift, held.tree

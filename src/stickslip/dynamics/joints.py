@@ -44,7 +44,7 @@ import numpy as np
 
 from stickslip.dynamics.rotations import to_matrix
 from stickslip.errors import InputError
-from stickslip.jit import kernel
+from stickslip.jit import bare, kernel
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model
 
 RECOVERY = 0.5  # the part of the error of a rigid joint, or of a limit passed, that a step takes back
@@ -135,7 +135,12 @@ def row_names(model: Model, j: int) -> list[str]:
 @kernel
 def joint_rows(model, state, h, rows):
     """Fill `rows` for a step of size h from `state`; returns how many there are."""
-    placement, turned = unplaced(), np.zeros(3)
+    return fill_joint_rows(model, state, h, rows, unplaced(), np.zeros(3))
+
+
+@bare
+def fill_joint_rows(model, state, h, rows, placement, turned):
+    """The same with room to work in."""
     i = np.int64(0)  # a bare 0 is a type of its own to Numba, for which half of this file would be compiled once more
     for j in range(model.joint.size):
         kind, a, b, first = model.joint[j], model.joint_a[j], model.joint_b[j], i
@@ -165,7 +170,7 @@ def joint_rows(model, state, h, rows):
     return i
 
 
-@kernel
+@bare
 def joint_errors(model, state, rows, placement, turned):
     """The errors of the rigid rows at another state than that which `rows` were filled at, in place."""
     i = np.int64(0)
@@ -202,7 +207,7 @@ def joint_coordinates(model, state):
     return coordinates
 
 
-@kernel
+@bare
 def coordinate_rows(model, j, h, placement, rows, i):
     """The limits and the motor of the hinge or slider j, from row i on; returns the row after them."""
     kind, lower, upper, strength = model.joint[j], model.joint_lower[j], model.joint_upper[j], model.joint_strength[j]
@@ -223,7 +228,7 @@ def coordinate_rows(model, j, h, placement, rows, i):
     return i
 
 
-@kernel
+@bare
 def coordinate(kind, lower, upper, placement):
     """The angle of a hinge, the travel of a slider."""
     a, b = placement.axes_a, placement.axes_b
@@ -239,7 +244,7 @@ def coordinate(kind, lower, upper, placement):
     return angle
 
 
-@kernel
+@bare
 def coordinate_rate(kind, placement, sign, rows, i):
     """Row i is the rate of the coordinate, times sign."""
     if kind == Joint.HINGE:
@@ -248,7 +253,7 @@ def coordinate_rate(kind, placement, sign, rows, i):
         translation(placement, placement.axes_b[2], sign, rows, i)
 
 
-@kernel
+@bare
 def translation(placement, axis, sign, rows, i):
     """Row i is the rate, times sign, at which the anchor of a moves along an axis of b as b sees it."""
     arm_a, arm_b = placement.arm_a, placement.arm_b
@@ -261,7 +266,7 @@ def translation(placement, axis, sign, rows, i):
     leave_free(rows, i)
 
 
-@kernel
+@bare
 def rotation(axis, sign, rows, i):
     """Row i is the rate, times sign, at which a turns about an axis of b as b sees it."""
     for k in range(3):
@@ -271,14 +276,14 @@ def rotation(axis, sign, rows, i):
     leave_free(rows, i)
 
 
-@kernel
+@bare
 def leave_free(rows, i):
     """Row i asks for no rate, and bounds no impulse: what it is for is said next."""
     rows.bias[i] = rows.compliance[i] = rows.error[i] = 0.0
     rows.lower[i], rows.upper[i] = -math.inf, math.inf
 
 
-@kernel
+@bare
 def hold(h, error, s, c, rows, i):
     """Row i holds still, with its error kept beside, or takes it back as a spring of compliance s and a damper c do."""
     if s == 0.0:
@@ -288,14 +293,14 @@ def hold(h, error, s, c, rows, i):
         rows.compliance[i] = s / (h * (h + c * s))
 
 
-@kernel
+@bare
 def stop(h, gap, rows, i):
     """Row i lets the gap close but not more, and takes back RECOVERY of what is past the limit."""
     rows.bias[i] = gap / h if gap > 0.0 else RECOVERY * gap / h
     rows.lower[i] = 0.0
 
 
-@kernel
+@bare
 def rotation_between(placement, first, turned):
     """The rotation vector, world axes, that carries the axes of b to those of a: z alone (first = 2), or all (0)."""
     a, b = placement.axes_a, placement.axes_b
@@ -311,7 +316,7 @@ def rotation_between(placement, first, turned):
     turned[0], turned[1], turned[2] = scale * x, scale * y, scale * z
 
 
-@kernel
+@bare
 def place(model, state, j, placement):
     """Write where joint j is into `placement`."""
     a, b = model.joint_a[j], model.joint_b[j]
@@ -335,18 +340,18 @@ def unplaced():
     return Placement(np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3), np.empty((3, 3)))
 
 
-@kernel
+@bare
 def rotate(R, x, y, z, image):
     for k in range(3):
         image[k] = R[k, 0] * x + R[k, 1] * y + R[k, 2] * z
 
 
-@kernel
+@bare
 def dot(x, y):
     return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
 
 
-@kernel
+@bare
 def can_turn(inverse_inertia):
     """Is the body free, and no particle?"""
     return inverse_inertia[0, 0] + inverse_inertia[1, 1] + inverse_inertia[2, 2] > 0.0

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.dynamics.rotations import to_matrix, turn
-from stickslip.jit import kernel
+from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
 STATIC, FREE = int(Kind.STATIC), int(Kind.FREE)
@@ -87,7 +87,7 @@ def radii(model: Model) -> Floats:
     return radius
 
 
-@kernel
+@bare
 def free_motion(bodies, state, h):
     """Fill R, inverse, reach, turned and v: the velocities at the end of the step without contacts and joints."""
     g, R, inverse, v, turned = bodies.gravity, bodies.R, bodies.inverse, bodies.v, bodies.turned
@@ -110,14 +110,14 @@ def free_motion(bodies, state, h):
         pushed(g, bodies.inverse_mass[i], inverse[i], bodies.force[i], h, v[i])
 
 
-@kernel
+@bare
 def surface_speed(v, radius):
     """The greatest speed on the surface of a ball that moves with v."""
     spin = math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
     return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + spin * radius
 
 
-@kernel
+@bare
 def to_world(K, R, inverse):
     """R K Rᵀ."""
     for a in range(3):
@@ -129,7 +129,7 @@ def to_world(K, R, inverse):
             inverse[a, b] = k_x * R[b, 0] + k_y * R[b, 1] + k_z * R[b, 2]
 
 
-@kernel
+@bare
 def pushed(g, m, K, force, h, v):
     """v after a time h under gravity and a force and torque, but for the gyroscopic term."""
     for a in range(3):
@@ -138,7 +138,7 @@ def pushed(g, m, K, force, h, v):
         v[3 + a] += h * (K[a, 0] * force[3] + K[a, 1] * force[4] + K[a, 2] * force[5])
 
 
-@kernel
+@bare
 def gyroscopic(I, v):  # noqa: E741
     """Does a body turn, with an inertia that depends on the axis?"""
     if v[3] == 0.0 and v[4] == 0.0 and v[5] == 0.0:
@@ -147,7 +147,7 @@ def gyroscopic(I, v):  # noqa: E741
     return not alike
 
 
-@kernel
+@bare
 def to_free_end(I, R, h, v, turned):  # noqa: E741
     """From ω = I⁻¹ Π at the start of a step to ω₀ and Π - I ω₀ of (3), all in world axes, by Newton's method."""
     s_x, s_y, s_z = times_transposed(R, v[3], v[4], v[5])  # body axes
@@ -170,7 +170,7 @@ def to_free_end(I, R, h, v, turned):  # noqa: E741
     v[3], v[4], v[5] = times(R, 2.0 * x - s_x, 2.0 * y - s_y, 2.0 * z - s_z)
 
 
-@kernel
+@bare
 def newton_step(I, x, y, z, l_x, l_y, l_z, a, f_x, f_y, f_z):  # noqa: E741
     """The solution of (I + a [ω]× I - a [I ω]×) d = f, the derivative of (2) but for that of a."""
     a_1, a_2 = I[0, 0] + a * (y * I[2, 0] - z * I[1, 0]), I[0, 1] + a * (y * I[2, 1] - z * I[1, 1] + l_z)
@@ -187,14 +187,14 @@ def newton_step(I, x, y, z, l_x, l_y, l_z, a, f_x, f_y, f_z):  # noqa: E741
     )
 
 
-@kernel
+@bare
 def half_tangent(h, x, y, z):
     """a of (2)."""
     speed = math.sqrt(x * x + y * y + z * z)
     return math.tan(0.5 * h * speed) / speed if h * speed > SMALL else 0.5 * h * (1.0 + (h * speed) ** 2 / 12.0)
 
 
-@kernel
+@bare
 def times(A, x, y, z):
     return (
         A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
@@ -203,7 +203,7 @@ def times(A, x, y, z):
     )
 
 
-@kernel
+@bare
 def times_transposed(A, x, y, z):
     return (
         A[0, 0] * x + A[1, 0] * y + A[2, 0] * z,
@@ -212,7 +212,7 @@ def times_transposed(A, x, y, z):
     )
 
 
-@kernel
+@bare
 def move(bodies, state, h, v, hit):
     """Move every body for a time h, with v (nb, 6) at its end; it moves with v all of the time where it is hit (nb,)."""
     for i in range(v.shape[0]):
@@ -229,7 +229,7 @@ def move(bodies, state, h, v, hit):
         )  # fmt: skip
 
 
-@kernel
+@bare
 def arrive(bodies, state, v):
     """Leave in the state, whose bodies have been moved, the velocities at the end of the step: v, and (3) for spins."""
     for i in range(v.shape[0]):
@@ -244,7 +244,7 @@ def arrive(bodies, state, v):
             to_end(bodies, i, state.quaternion[i], state.velocity[i])
 
 
-@kernel
+@bare
 def to_end(bodies, i, q, v):
     """From ω⁺ to I⁻¹ Π⁺ of (3) with the orientation q at the end of the step; world axes. R becomes that of q."""
     R, turned = bodies.R[i], bodies.turned[i]

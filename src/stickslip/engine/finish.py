@@ -20,13 +20,13 @@ from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
 from stickslip.engine.sweep import velocity_of
 from stickslip.friction.terms import TAKES_PART
-from stickslip.jit import inlined, kernel
+from stickslip.jit import bare, inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
 
 OPEN, STICK, SLIP = (int(state) for state in ContactState)
 
 
-@kernel
+@bare
 def begin(state, rules, work):
     """What a run does before its first step: factors of the joints, and velocities that keep to them."""
     if work.held.wanted.size > 0:
@@ -53,7 +53,7 @@ def finish(state, rules, work, memory, record, k):
     note_contacts(
         record, record.contact_start[k], work.contacts, work.count[FOUND], work.surfaces.material,
         work.surfaces.friction_static, work.surfaces.patch, bodies.planar, work.moving, rows, rules.tol, law.mu,
-        law.scale, answer.p, answer.v,
+        law.scale, answer.p, answer.v, work.frame,
     )  # fmt: skip
     remember(memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, answer.start, answer.p)
     memory.moved[0] = work.count[ITERATIONS] != 1
@@ -69,7 +69,7 @@ def finish(state, rules, work, memory, record, k):
     note(record, k, work.count, work.residual[0], held.impulse, state)
 
 
-@kernel
+@bare
 def end_free(n, m, body, J, free, inverse_mass, inverse, unheld, p, v):
     """Velocities at the end without the bilateral rows. Returns whether an impulse acts."""
     for b in range(v.shape[0]):
@@ -87,7 +87,7 @@ def end_free(n, m, body, J, free, inverse_mass, inverse, unheld, p, v):
     return pushed
 
 
-@kernel
+@bare
 def end_held(held, D, n, m, number, p, pushed, free, v):
     """v⁺, and the impulses of all joint rows. Without any other impulse both are known already."""
     if pushed:
@@ -100,7 +100,7 @@ def end_held(held, D, n, m, number, p, pushed, free, v):
         held.impulse[number[t]] = p[D * (n + t)]
 
 
-@kernel
+@bare
 def push(m, K, J, x, v):
     """v <- v + M⁻¹ Jᵀ x of one body."""
     for k in range(3):
@@ -108,7 +108,7 @@ def push(m, K, J, x, v):
         v[3 + k] += (K[k, 0] * J[3] + K[k, 1] * J[4] + K[k, 2] * J[5]) * x
 
 
-@kernel
+@bare
 def mark_hit(n, body, euler, rest_speed, u, p, hit):
     """Bodies that move with v⁺: those at a contact that pushes and was approached faster than the rest speed, and where
     the formulation steps as its paper does (`euler`) all that a contact pushes. Returns whether there are any."""
@@ -121,7 +121,7 @@ def mark_hit(n, body, euler, rest_speed, u, p, hit):
     return marked
 
 
-@kernel
+@bare
 def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit):
     """The same at limits of joints; what hangs on a body that is hit, by joints, and what hangs on compliant ones."""
     D, tree, joints = p.size // body.shape[0], held.tree, held.rows
@@ -141,9 +141,9 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
                     hit[tree.body[k]] = True
 
 
-@kernel
+@bare
 def note_contacts(
-    record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, p, v
+    record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, p, v, frame
 ):  # fmt: skip
     """All contacts found, those left out too; impulses below tol times the greatest count for nothing in their state."""
     D, at, greatest = rows.jacobian.shape[2], 0, 0.0
@@ -151,7 +151,7 @@ def note_contacts(
         if rows.part[i] == TAKES_PART:
             greatest = max(greatest, p[D * at])
             at += 1
-    frame, at = np.empty((3, 3)), 0
+    at = 0
     for i in range(found):
         j, a, b = begin + i, contacts.shape_a[i], contacts.shape_b[i]
         record.shape_a[j], record.shape_b[j], record.feature[j] = a, b, contacts.feature[i]
@@ -180,7 +180,7 @@ def note_contacts(
         at += 1
 
 
-@kernel
+@bare
 def state_of(p_n, p_t, u_t, mu, rho, delta):
     """Open, stick or slip, from impulses and velocities compared in one unit, see problems/contact_states.py."""
     if not (p_n > delta and p_n > 0.0):
@@ -208,7 +208,7 @@ def states_of(p, u, mu, rho, patch, tol):
     return state
 
 
-@kernel
+@bare
 def remember(memory, contacts, n, m, found, number, frame, bounded, start, p):
     """Keep the impulses and how they changed from those of the step before; a new contact changes by nothing."""
     D = p.size // (frame.shape[0] + bounded.size)
@@ -231,7 +231,7 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, start, p):
         memory.joint[number[t]] = p[D * (n + t)]
 
 
-@kernel
+@bare
 def note(record, k, count, residual, joint_impulse, state):
     """The state at the end, and what the solve was like."""
     record.contact_start[k + 1] = record.contact_start[k] + count[FOUND]

@@ -19,7 +19,7 @@ from stickslip.engine.finish import finish
 from stickslip.engine.prepare import prepare
 from stickslip.engine.rows import BOUNDED, FOUND, ISLAND, ISLANDS, ITERATIONS, LIMITS, METHOD, STATUS
 from stickslip.engine.sweep import settle
-from stickslip.jit import kernel
+from stickslip.jit import bare
 
 
 class Ended(IntEnum):
@@ -32,7 +32,7 @@ DONE, NO_ROOM, OUTSIDE, FULL = (int(ended) for ended in Ended)
 FRESH = -1  # the island to go on from, where a step has not begun
 
 
-@kernel
+@bare
 def march(state, rules, work, memory, record, first, island):
     """Steps from number `first` of the record until that is full or one needs the outside; the first goes on from
     `island`, unless that is FRESH. Returns the steps in the record and why it ended."""
@@ -69,7 +69,7 @@ def march(state, rules, work, memory, record, first, island):
     return record.residual.size, DONE
 
 
-@kernel
+@bare
 def passes_a_limit(joints, bounded, number, m, v):
     """Does the step carry a joint past a limit that did not take part?"""
     t = 0

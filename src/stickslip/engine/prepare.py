@@ -19,7 +19,7 @@ from stickslip.dynamics.held import hold, rates, row_rate
 from stickslip.dynamics.motion import free_motion
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLANDS, LIMITS, NEEDED
 from stickslip.friction.terms import TAKES_PART, bounces, friction_of, normal_terms, part, slip_of, tangent_terms
-from stickslip.jit import inlined, kernel
+from stickslip.jit import bare, inlined
 from stickslip.solvers.nsgs import invert_blocks
 
 FAR = 3.0  # a limit takes part where this many steps at the joint's speed, or that of the step before, would reach it
@@ -77,14 +77,14 @@ def prepare(state, rules, work, memory):
     return True
 
 
-@kernel
+@bare
 def copy(v, image):
     for b in range(v.shape[0]):
         for r in range(6):
             image[b, r] = v[b, r]
 
 
-@kernel
+@bare
 def hold_free(held, free):
     """Velocities with joints but without contacts; λ of the bilateral rows is theirs."""
     for i in range(held.impulse.size):
@@ -93,7 +93,7 @@ def hold_free(held, free):
     hold(held, 1.0, free)
 
 
-@kernel
+@bare
 def choose(shape_body, material, restitution, state, law, contacts, found, parts, active):
     """Which contacts take part; those left out are recorded but have no rows. Returns how many do."""
     n = 0
@@ -111,7 +111,7 @@ def choose(shape_body, material, restitution, state, law, contacts, found, parts
     return n
 
 
-@kernel
+@bare
 def along(x, n, centre, v):
     """The velocity along n of the point x of a body."""
     r_x, r_y, r_z = x[0] - centre[0], x[1] - centre[1], x[2] - centre[2]
@@ -122,7 +122,7 @@ def along(x, n, centre, v):
     )
 
 
-@kernel
+@bare
 def fill_rows(n, found, shape_a, shape_b, normal, point, shape_body, position, planar, body, frame, J):
     """Frames and J of the contacts that take part."""
     for i in range(n):
@@ -134,7 +134,7 @@ def fill_rows(n, found, shape_a, shape_b, normal, point, shape_body, position, p
         fill_side(point[k], position[b], -1.0, frame[i], J[i, 1])
 
 
-@kernel
+@bare
 def fill_bounded(joints, bounded, before, free, all_, n, number, body, J):
     """The bounded joint rows that take part: motors, and limits that the step may reach, or all. Returns how many."""
     m = 0
@@ -152,7 +152,7 @@ def fill_bounded(joints, bounded, before, free, all_, n, number, body, J):
     return m
 
 
-@kernel
+@bare
 def measure(blocks, free, group, bodies, body, start):
     """Where the responses of each block begin, and how many there are."""
     at = 0
@@ -167,7 +167,7 @@ def measure(blocks, free, group, bodies, body, start):
     return at
 
 
-@kernel
+@bare
 def fill_responses(n, m, free, group, inverse_mass, inverse, body, J, start, reached, Y):
     """What an impulse of each block does to the bodies that no joint holds; those come last of a block's."""
     for i in range(n + m):
@@ -181,7 +181,7 @@ def fill_responses(n, m, free, group, inverse_mass, inverse, body, J, start, rea
                     responds(inverse_mass[own], inverse[own], J[i, side, c], Y[at, c])
 
 
-@kernel
+@bare
 def hold_responses(n, m, free, held, body, J, start, reached, Y):
     """And to those that joints hold: all of a group, by the factors of the joints."""
     tree = held.tree
@@ -201,7 +201,7 @@ def hold_responses(n, m, free, held, body, J, start, reached, Y):
             at = behind
 
 
-@kernel
+@bare
 def load(held, body, J, afresh):
     """A unit impulse along J on a body as the right side; returns its node."""
     tree, x = held.tree, held.factors.x
@@ -216,7 +216,7 @@ def load(held, body, J, afresh):
     return k
 
 
-@kernel
+@bare
 def unload(held, group, first, c, at, reached, Y):
     """The response of all bodies of a group, from place `at` on; returns the place behind."""
     tree = held.tree
@@ -230,7 +230,7 @@ def unload(held, group, first, c, at, reached, Y):
     return at
 
 
-@kernel
+@bare
 def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, law):
     """The law of each contact, by friction/terms.py."""
     D = rows.jacobian.shape[2]
@@ -257,7 +257,7 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         law.q[D * i] += law.w[i]
 
 
-@kernel
+@bare
 def bounded_law(n, m, joints, number, free, q, w, compliance, lower, upper):
     """The law of each bounded joint row."""
     D = q.size // w.size
@@ -267,7 +267,7 @@ def bounded_law(n, m, joints, number, free, q, w, compliance, lower, upper):
         q[D * i] = row_rate(joints, j, free) + joints.bias[j]
 
 
-@kernel
+@bare
 def own_blocks(n, m, body, J, start, reached, Y, compliance, soft, mu, own, V, scale):
     """W_ii = J_i M⁻¹ J_iᵀ + ε_i, the inverse of it for contacts in space, and the scale that it gives."""
     d = 2 if own.shape[0] == 4 else 3
@@ -296,7 +296,7 @@ def own_blocks(n, m, body, J, start, reached, Y, compliance, soft, mu, own, V, s
         invert_blocks(own[:, :n], mu[:n], V[:n])
 
 
-@kernel
+@bare
 def recall(n, m, memory, contacts, found, number, frame, was_known, p, trend, newest):
     """Start from the impulses of the same contacts in the last step; `trend` is how they changed in it. Both lists are
     sorted by shapes and feature."""
@@ -323,7 +323,7 @@ def recall(n, m, memory, contacts, found, number, frame, was_known, p, trend, ne
         p[D * (n + t)] = newest[D * (n + t)] = memory.joint[number[t]]
 
 
-@kernel
+@bare
 def part_islands(total, free, group, body, islands):
     """Sort the blocks into islands, by union-find over bodies and groups of bodies with joints. Returns how many."""
     root, label, bodies = islands.root, islands.label, free.size
@@ -363,13 +363,13 @@ def part_islands(total, free, group, body, islands):
     return found
 
 
-@kernel
+@bare
 def place(group, body, bodies):
     """A body, or the group it is held in, among all of them."""
     return body if group[body] < 0 else bodies + group[body]
 
 
-@kernel
+@bare
 def find(root, i):
     while root[i] >= 0:
         if root[root[i]] >= 0:

@@ -132,6 +132,7 @@ class Work(NamedTuple):
     free: Booleans  # (nb,)   whether a body moves by the forces on it
     moving: Booleans  # (nb,)   whether it moves at all
     hit: Booleans  # (nb,)   whether it moves with its velocity at the end of the step
+    frame: Floats  # (3, 3)   room
     bodies: Bodies
     surfaces: Surfaces
     collision: Workspace
@@ -201,6 +202,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int) -> Work:
         free=model.kind == Kind.FREE,
         moving=model.kind != Kind.STATIC,
         hit=np.zeros(bodies, np.bool_),
+        frame=np.zeros((3, 3)),
         bodies=bodies_of(model),
         surfaces=surfaces,
         collision=workspace(model),

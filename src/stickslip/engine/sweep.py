@@ -75,30 +75,12 @@ def settle(work, rules, island, moved):
         )  # fmt: skip
         if not solved and made >= SLOW and helps:
             method = CORRECTION
-            kept, delta = p.copy(), np.zeros((member.size, rows.jacobian.shape[2]))
-            if work.islands.stiff[island] == 1:
-                tried = correct_rows(
-                    member, n, rows.body, rows.jacobian, rows.start, rows.reached, rows.response, law.compliance, soft,
-                    law.mu, law.scale, law.lower, law.upper, p, answer.u, delta,
-                )  # fmt: skip
-            else:
-                tried = correct_bodies(
-                    member, rows.body, rows.jacobian, work.free, work.bodies.inverse_mass, work.bodies.inverse,
-                    law.compliance, soft, law.mu, law.scale, p, answer.u, work.islands.degree, work.islands.label,
-                    delta,
-                )  # fmt: skip
-            error_after = error
-            if tried:
-                add(member, n, law.mu, law.lower, law.upper, delta, p)
-                respond(member, n, rows.start, rows.reached, rows.response, p, free, v)
-                error_after, solved = judged(
-                    member, n, rows.body, rows.jacobian, work.moving, law.w, law.compliance, soft, law.mu, law.shift,
-                    law.scale, law.lower, law.upper, law.q, v, tol, p, answer.u,
-                )  # fmt: skip
-                if not error_after < error:
-                    p[:] = kept
-                    respond(member, n, rows.start, rows.reached, rows.response, p, free, v)
-                    error_after, solved = error, False
+            error_after, solved = corrected(
+                member, n, rows.body, rows.jacobian, rows.start, rows.reached, rows.response, work.moving, work.free,
+                work.bodies.inverse_mass, work.bodies.inverse, law.w, law.compliance, soft, law.mu, law.shift, law.scale,
+                law.lower, law.upper, law.q, work.islands.stiff[island] == 1, work.islands.degree, work.islands.label,
+                error, tol, p, answer.u, free, v,
+            )  # fmt: skip
             helps = error_after < 0.5 * error
             error = error_after
         hope = patience if last >= 8 else 4 * patience  # the first rate is not much to go by
@@ -108,6 +90,36 @@ def settle(work, rules, island, moved):
         promising, due = change * tol / error, made + 2 if helps and made >= SLOW else 2 * made
         last, before = made, error
     return made, error, solved, method
+
+
+@kernel
+def corrected(
+    member, n, body, J, start, reached, Y, moving, movable, inverse_mass, inverse, w, compliance, soft, mu, shift, scale,
+    lower, upper, q, stiff, degree, place, error, tol, p, u, free, v,
+):  # fmt: skip
+    """Correct all blocks of an island at once, if that makes its residual smaller. Returns it, and whether it is
+    solved."""
+    kept, delta = p.copy(), np.zeros((member.size, J.shape[2]))
+    if stiff:
+        tried = correct_rows(
+            member, n, body, J, start, reached, Y, compliance, soft, mu, scale, lower, upper, p, u, delta
+        )
+    else:
+        tried = correct_bodies(
+            member, body, J, movable, inverse_mass, inverse, compliance, soft, mu, scale, p, u, degree, place, delta
+        )
+    if not tried:
+        return error, False
+    add(member, n, mu, lower, upper, delta, p)
+    respond(member, n, start, reached, Y, p, free, v)
+    error_after, solved = judged(
+        member, n, body, J, moving, w, compliance, soft, mu, shift, scale, lower, upper, q, v, tol, p, u
+    )
+    if error_after < error:
+        return error_after, solved
+    p[:] = kept
+    respond(member, n, start, reached, Y, p, free, v)
+    return error, False
 
 
 @kernel
