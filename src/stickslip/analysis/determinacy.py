@@ -31,16 +31,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from stickslip.analysis.scene_coupling import names_of_contacts
 from stickslip.errors import InputError, RangeFailed
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.stabilisation import Gap
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, shortened, vector
-from stickslip.scene.compile import compile_scene
 from stickslip.scene.scene import Scene
-from stickslip.engine.step import Engine, pose
+from stickslip.engine.step_problem import scene_problem
 from stickslip.engine.stiff_limit import ENOUGH, RANK, TOL, Face, check_weights, nearest
 from stickslip.solvers.existence import FEW_DIGITS, negative_share
 from stickslip.solvers.solve import solve
@@ -162,14 +160,7 @@ def determinacy(
 
 def contacts_of_scene(scene: Scene) -> tuple[ContactProblem, tuple[str, ...]]:
     """The problem of a short step from the scene as it stands, and what touches what."""
-    model, state, drives = compile_scene(scene)
-    engine = Engine.of(model, STEP)
-    if drives:
-        force = engine.work.bodies.force
-        drives.prescribe(0.0, state)
-        drives.add_forces(0.0, state, model, force[:, :3], force[:, 3:])
-    problem, count = pose(engine, state)
-    pairs = names_of_contacts(scene, engine, count)
+    problem, pairs = scene_problem(scene, STEP)
     names = tuple(f"contact {i}, {a} on {b}" for i, (a, b) in enumerate(pairs))
     return replace(problem, gap=np.maximum(problem.gap, 0.0)), names
 

@@ -14,9 +14,8 @@ import numpy as np
 from stickslip.analysis.coupling import FrictionCoupling, How, coupling, held_rows
 from stickslip.errors import InputError
 from stickslip.problems.matrix import as_dense
-from stickslip.scene.compile import compile_scene
 from stickslip.scene.scene import Scene
-from stickslip.engine.step import Engine, pose
+from stickslip.engine.step_problem import scene_problem
 
 INSTANT = 1e-6  # the step whose problem is asked for its matrices, which do not depend on it   [s]
 
@@ -29,10 +28,7 @@ def scene_coupling(
     `contact`: its number among those that touch, as `scene_contacts` lists them, or the two bodies it is between where
     they touch at one point only. The other contacts are open unless `held` says what they do, by their number.
     """
-    model, state, _ = compile_scene(scene)
-    engine = Engine.of(model, INSTANT)
-    problem, count = pose(engine, state)
-    pairs = names_of_contacts(scene, engine, count)
+    problem, pairs = scene_problem(scene, INSTANT)
     chosen = number_of(scene, contact, pairs)
     J, d = as_dense(problem.H).T, problem.dimension
     rigid = np.isinf(problem.lower) & np.isinf(problem.upper) & (problem.compliance == 0)
@@ -54,15 +50,7 @@ def scene_coupling(
 
 def scene_contacts(scene: Scene) -> list[tuple[str, str]]:
     """The two bodies of each contact of a scene as it stands."""
-    model, state, _ = compile_scene(scene)
-    engine = Engine.of(model, INSTANT)
-    return names_of_contacts(scene, engine, pose(engine, state)[1])
-
-
-def names_of_contacts(scene: Scene, engine: Engine, count: int) -> list[tuple[str, str]]:
-    contacts, body = engine.work.contacts, engine.model.shape_body
-    sides = (body[shape[:count]] for shape in (contacts.shape_a, contacts.shape_b))
-    return [(scene.names[a], scene.names[b]) for a, b in zip(*sides, strict=True)]
+    return scene_problem(scene, INSTANT).pairs
 
 
 def number_of(scene: Scene, contact: int | Sequence[Any], pairs: list[tuple[str, str]]) -> int:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.dynamics.contact_rows import set_frame
+from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.generalized import ContactPoint
 from stickslip.errors import FileError, InputError
 from stickslip.problems.matrix import Dense, Vector, vector
@@ -242,7 +242,7 @@ def add_point(pin: Any, model: Any, number: int, point: FramePoint) -> int:
 def contact_point(pin: Any, model: Any, data: Any, frame: int, point: FramePoint) -> ContactPoint:
     axes = np.zeros((3, 3))
     n_x, n_y, n_z = map(float, point.normal)
-    set_frame(n_x, n_y, n_z, False, axes)
+    fill_frame(n_x, n_y, n_z, False, axes)
     world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     still = np.zeros(model.nv)
 

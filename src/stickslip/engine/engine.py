@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from stickslip.engine.finish import begin
-from stickslip.engine.march import FRESH, Ended, march
+from stickslip.engine.march import FRESH, LOOK, Ended, march
 from stickslip.engine.outside import Solved, finish_sweeps, matrix_of, members_of, put_back, rows_of, solve_rows, whole_step
 from stickslip.engine.rows import (
     ACTIVE,
@@ -30,6 +30,7 @@ from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation
+from stickslip.friction.terms import GAP
 from stickslip.problems.matrix import as_dense
 from stickslip.scene.compile import Drives
 from stickslip.scene.model import Model, State
@@ -100,6 +101,18 @@ class Engine:
                     island = self.outside()
                 case _:
                     return record, made, Ended(ended)
+
+    def look_ahead(self) -> None:
+        """Fill the rows of the next step, of all contacts that are found, and make none."""
+        law = self.rules.law._replace(stabilised=GAP, rest_speed=np.inf)
+        record = room_to_record(self.work, 1, 0)
+        self.drive()
+        while True:
+            rules = self.rules._replace(law=law)
+            _, ended = march(self.state, rules, self.work, self.memory, record, 0, LOOK)
+            if ended != Ended.NO_ROOM:
+                return
+            self.enlarge()
 
     def drive(self) -> None:
         """What the scene's functions push and prescribe at this time."""

@@ -29,14 +29,17 @@ class Ended(IntEnum):
 
 
 DONE, NO_ROOM, OUTSIDE, FULL = (int(ended) for ended in Ended)
-FRESH = -1  # the island to go on from, where a step has not begun
+FRESH, LOOK = -1, -2  # instead of an island to go on from: the step has not begun; prepare it, and no more
 
 
 @bare
 def march(state, rules, work, memory, record, first, island):
     """Steps from number `first` of the record until that is full or one needs the outside; the first goes on from
-    `island`, unless that is FRESH. Returns the steps in the record and why it ended."""
+    `island`, unless that is FRESH or LOOK. Returns the steps in the record and why it ended."""
     count = work.count
+    if island == LOOK:
+        count[LIMITS] = 1
+        return 0, DONE if prepare(state, rules, work, memory) else NO_ROOM
     for k in range(first, record.residual.size):
         if island == FRESH:
             count[LIMITS] = 0

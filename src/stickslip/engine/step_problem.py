@@ -1,7 +1,8 @@
-"""From bodies, contacts and joints to the ContactProblem of a step: the waist, after which no body is in sight.
+"""The ContactProblem of the step that an engine would make next: its arrays, with all joint rows and nothing eliminated.
 
 A row of v stands for each velocity that can change: six for a free body, three for a particle or in the plane, none for
-a body that is fixed or moved as prescribed; the velocities of those go into w and b.
+a body that is fixed or moved as prescribed; the velocities of those go into w and b. All contacts that were found take
+part, whatever a formulation would make of them.
 """
 
 from __future__ import annotations
@@ -12,12 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from stickslip.collision.contacts import Contacts
-from stickslip.dynamics.contact_rows import ContactRows
 from stickslip.dynamics.joints import JointRows
-from stickslip.dynamics.motion import Bodies
+from stickslip.engine.engine import Engine
+from stickslip.engine.rows import FOUND
 from stickslip.friction.contact_problem import ContactProblem
-from stickslip.scene.model import Floats, Kind, Model, State
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.formulation import Formulation
+from stickslip.scene.compile import compile_scene
+from stickslip.scene.model import Floats, Kind, Model
+from stickslip.scene.scene import Scene
+
+
+class SceneProblem(NamedTuple):
+    """A step of a scene, and the bodies of each of its contacts, by name."""
+
+    problem: ContactProblem
+    pairs: list[tuple[str, str]]
 
 
 class FreeRows(NamedTuple):
@@ -41,76 +52,54 @@ def free_rows(model: Model) -> FreeRows:
     return FreeRows(number, body, component)
 
 
-def contact_problem(
-    model: Model,
-    state: State,
-    h: float,
-    free: FreeRows,
-    bodies: Bodies,
-    contacts: Contacts,
-    rows: ContactRows,
-    count: int,
-    previous: Floats,
-    joints: JointRows,
-    joint_count: int,
-    spin: bool = False,
-    grain: Floats | None = None,
-    time: float = 0.0,
-) -> ContactProblem:
-    """The problem of one step from the kernels' arrays, `bodies` as `free_motion` left it.
+def scene_problem(scene: Scene, h: float, formulation: Formulation | None = None) -> SceneProblem:
+    """The ContactProblem of a step of size h from the scene as it stands. Contacts have spin rows where the formulation
+    has them."""
+    model, state, drives = compile_scene(scene)
+    engine = Engine(model, state, drives, h, Coulomb() if formulation is None else formulation)
+    problem = contact_problem(engine)
+    contacts, body = engine.work.contacts, model.shape_body
+    sides = (body[shape[: problem.contacts]] for shape in (contacts.shape_a, contacts.shape_b))
+    return SceneProblem(problem, [(scene.names[a], scene.names[b]) for a, b in zip(*sides, strict=True)])
 
-    With `spin`, each contact has a fourth row, the relative angular velocity about its normal.
-    """
-    d = 2 if model.planar else 3
-    M = mass_matrix(model, free, bodies.R)
-    body, jacobian = rows.body[:count], rows.jacobian[:count, :, :d]
-    if spin:
-        jacobian = np.concatenate([jacobian, spin_rows(rows, count)], axis=2)
+
+def contact_problem(engine: Engine) -> ContactProblem:
+    """The problem of the engine's next step."""
+    engine.look_ahead()
+    model, state, work = engine.model, engine.state, engine.work
+    rows, contacts, joints = work.rows, work.contacts, work.held.rows
+    n, D, free = int(work.count[FOUND]), rows.jacobian.shape[2], free_rows(model)
+    M = mass_matrix(model, free, work.bodies.R)
+    body, jacobian = rows.body[:n], rows.jacobian[:n]
     fixed = np.where(model.kind[:, None] == Kind.FREE, 0.0, state.velocity)
-    a, b = (model.shape_material[shape[:count]] for shape in (contacts.shape_a, contacts.shape_b))
-    G, drift = jacobian_of_joints(free, joints, joint_count, fixed)
+    a, b = (model.shape_material[shape[:n]] for shape in (contacts.shape_a, contacts.shape_b))
+    G, drift = jacobian_of_joints(free, joints, fixed)
     return ContactProblem(
-        h=h,
+        h=engine.h,
         M=M,
-        f=M @ bodies.v[free.body, free.component],
+        f=M @ work.bodies.v[free.body, free.component],
         v=state.velocity[free.body, free.component],
         H=generalized(free, body, jacobian),
         mu=model.friction_static[a, b],
         mu_kinetic=model.friction_kinetic[a, b],
         w=np.einsum("isck,isk->ic", jacobian, fixed[body]).ravel(),
-        gap=contacts.gap[:count].copy(),
+        gap=contacts.gap[:n].copy(),
         restitution=model.restitution[a, b],
         stiffness=model.stiffness[a, b],
         damping=model.damping[a, b],
         stiffness_tangent=model.stiffness_tangent[a, b],
         damping_tangent=model.damping_tangent[a, b],
-        previous=previous,
+        previous=work.answer.start[: D * n].copy(),
         patch=model.patch[a, b],
-        grain=grain,
-        point=contacts.point[:count].ravel(),
-        time=time,
+        grain=engine.rows().grain,
+        point=contacts.point[:n].ravel(),
+        time=engine.time,
         G=G,
-        b=joints.bias[:joint_count] + drift,
-        compliance=joints.compliance[:joint_count].copy(),
-        lower=joints.lower[:joint_count].copy(),
-        upper=joints.upper[:joint_count].copy(),
+        b=joints.bias + drift,
+        compliance=joints.compliance.copy(),
+        lower=joints.lower.copy(),
+        upper=joints.upper.copy(),
     )
-
-
-def spin_rows(rows: ContactRows, count: int) -> Floats:
-    """(nc, 2, 1, 6): the angular velocity about the normal, of A and with a minus sign of B."""
-    spin = np.zeros((count, 2, 1, 6))
-    spin[:, 0, 0, 3:], spin[:, 1, 0, 3:] = rows.frame[:count, 0], -rows.frame[:count, 0]
-    return spin
-
-
-def grain_angles(rows: ContactRows, count: int, R: Floats, axis: Floats, second: bool) -> Floats:
-    """(nc,) the angle, from t towards o, of an axis fixed in the first or second body of each contact; 0 where the axis
-    stands on the contact."""
-    body = rows.body[:count]
-    owner = body.max(axis=1) if second else body.min(axis=1)
-    along = np.einsum("ckj,cj->ck", rows.frame[:count, 1:], R[owner] @ axis)
-    return np.arctan2(along[:, 1], along[:, 0])
 
 
 def mass_matrix(model: Model, free: FreeRows, R: Floats) -> sparse.csr_array:
@@ -136,15 +125,8 @@ def generalized(free: FreeRows, body: NDArray[np.int64], jacobian: Floats) -> sp
     return sparse.csr_array((jacobian[kept], (row[kept], column[kept])), shape=(free.size, d * count))
 
 
-def jacobian_of_joints(free: FreeRows, joints: JointRows, count: int, fixed: Floats) -> tuple[sparse.csr_array, Floats]:
+def jacobian_of_joints(free: FreeRows, joints: JointRows, fixed: Floats) -> tuple[sparse.csr_array, Floats]:
     """G (nv, nj), and the velocities that bodies moved as prescribed add to the rows."""
-    body = np.stack([joints.body_a[:count], joints.body_b[:count]], axis=1)
-    jacobian = np.stack([joints.jacobian_a[:count], joints.jacobian_b[:count]], axis=1)[:, :, None, :]
+    body = np.stack([joints.body_a, joints.body_b], axis=1)
+    jacobian = np.stack([joints.jacobian_a, joints.jacobian_b], axis=1)[:, :, None, :]
     return generalized(free, body, jacobian), np.einsum("isck,isk->i", jacobian, fixed[body])
-
-
-def spread(free: FreeRows, v: Floats, velocity: Floats) -> Floats:
-    """Velocities of all bodies (nb, 6): the rows v where they are free, `velocity` elsewhere."""
-    whole = velocity.copy()
-    whole[free.body, free.component] = v
-    return whole
