@@ -24,9 +24,9 @@ from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.cones import JointContacts, cone_rows
+from stickslip.friction.cones import cone_rows, cone_unknowns
 from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed
-from stickslip.friction.impact import RowImpulses, check_speed
+from stickslip.friction.impact import check_speed
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
 from stickslip.problems.friction_sets import ELLIPSOID, Ellipsoid, FrictionMap, FrictionSet, Mixed
 from stickslip.problems.limit_surface import LimitSurfaceProblem
@@ -66,21 +66,17 @@ class LimitSurface(Formulation):
             )
         if isinstance(self.surface, FrictionMap):  # it says itself what slip does to friction
             rows = replace(rows, mu=rows.mu_static)
-        if rows.joint.size and not isinstance(self.surface, Ellipsoid | Mixed):
+        if rows.lower.size and not isinstance(self.surface, Ellipsoid | Mixed):
             raise InputError(
                 f"LimitSurface: the surface is {self.surface!r}, expected Ellipsoid() or Mixed() where joints have "
                 "motors or limits"
             )
         W, q, mu = cone_rows(rows, "coulomb", relaxed=False)
-        joints = JointContacts.of(rows)
-        start, turn = joints.start(rows), None
+        start, decode = cone_unknowns(rows)
         if self.grain is not None:
             turn = turned(rows.grain, q.size)
-            W, q, start = turn.T @ W @ turn, turn.T @ q, turn.T @ start
-
-        def decode(x: Vector) -> RowImpulses:
-            return joints.decode(x if turn is None else turn @ x)
-
+            W, q, start, own = turn.T @ W @ turn, turn.T @ q, turn.T @ start, decode
+            decode = lambda x: own(turn @ x)  # noqa: E731
         e = np.ones((mu.size, 3))
         e[: rows.count, :2] = self.sizes
         e[: rows.count, 2] = rows.patch
