@@ -74,7 +74,7 @@ class LimitSurface(Formulation):
         W, q, mu = cone_rows(rows, "coulomb", relaxed=False)
         start, decode = cone_unknowns(rows)
         if self.grain is not None:
-            turn = turned(rows.grain, q.size)
+            turn = turned(rows.grain, W)
             W, q, start, own = turn.T @ W @ turn, turn.T @ q, turn.T @ start, decode
             decode = lambda x: own(turn @ x)  # noqa: E731
         e = np.ones((mu.size, 3))
@@ -92,13 +92,14 @@ def states(rows: ActiveRows, count: int) -> Dense:
     return state
 
 
-def turned(angle: Vector, size: int) -> Matrix:
-    """(n, n): components along and across the grain to those along t and o, four rows a contact; 1 elsewhere."""
-    t = 4 * np.arange(angle.size) + 1
-    turn = sparse.lil_array(sparse.eye_array(size, format="lil"))
-    turn[t, t], turn[t + 1, t + 1] = np.cos(angle), np.cos(angle)
-    turn[t + 1, t], turn[t, t + 1] = np.sin(angle), -np.sin(angle)
-    return sparse.csr_array(turn)
+def turned(angle: Vector, W: Matrix) -> Matrix:
+    """Components along and across the grain to those along t and o, four rows a contact; 1 elsewhere. As W is."""
+    t, size = 4 * np.arange(angle.size) + 1, W.shape[0]
+    own, above = np.ones(size), np.zeros(size - 1)
+    own[t], own[t + 1], above[t] = np.cos(angle), np.cos(angle), -np.sin(angle)
+    if isinstance(W, np.ndarray):
+        return np.diag(own) + np.diag(above, 1) - np.diag(above, -1)
+    return sparse.csr_array(sparse.diags_array([-above, own, above], offsets=[-1, 0, 1]))
 
 
 def stribeck(static: float, kinetic: float, speed: float) -> FrictionMap:

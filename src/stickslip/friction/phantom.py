@@ -64,7 +64,7 @@ class Phantom(Formulation):
     def posed(self, rows: ActiveRows) -> Posed:
         unknowns = Unknowns(
             *phantom_unknowns(
-                self.inertia,
+                float(self.inertia),
                 self.lateral,
                 axes(self.directions, rows.dimension),
                 np.ascontiguousarray(rows.W.diagonal()),
