@@ -306,6 +306,22 @@ def test_sparse_and_dense_problems_are_the_same(formulation, redundant, monkeypa
     np.testing.assert_allclose(same.q, dense.q, atol=1e-10)
 
 
+def test_a_contact_that_joints_hold_does_not_move_at_all(monkeypatch):
+    """Its rows of W and q are zero, and not rounding of either sign; sparse too."""
+    rng = np.random.default_rng(5)
+    root, H_c = rng.normal(size=(6, 6)), rng.normal(size=(6, 6))
+    M = root @ root.T + np.eye(6)
+    held = H_c[:, :3] @ rng.normal(size=(3, 3))  # spans the rows of the first contact
+    problem = ContactProblem(H, M, rng.normal(size=6), np.zeros(6), H_c, [0.5, 0.5], G=held)
+    for limit in (elimination.DENSE, 0):
+        monkeypatch.setattr(elimination, "DENSE", limit)
+        response = replace(problem).response
+        W = response.W if limit else response.W.toarray()
+        assert not W[:3].any()
+        assert not response.q[:3].any()
+        assert (np.linalg.eigvalsh(W[3:, 3:]) > 0).all()
+
+
 def test_large_groups_of_joints_are_factorised_sparsely(monkeypatch):
     problem = random_problem(4, redundant=False)
     dense = problem.response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from stickslip.engine.rows import (
 from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.formulation import Formulation
+from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.friction.terms import GAP
 from stickslip.problems.matrix import as_dense
 from stickslip.scene.compile import Drives
@@ -63,14 +64,17 @@ class Engine:
         solver: str | Solver = "auto",
         tol: float | None = None,
         keep_going: bool = False,
+        scheme: Scheme | None = None,
     ) -> None:
+        if scheme not in (None, *get_args(Scheme)):
+            raise InputError(f"simulate: scheme is {scheme!r}, expected 'midpoint' or 'euler'")
         if formulation.spin and model.planar:
             name = type(formulation).__name__
             raise InputError(f"simulate: friction is {name} but the scene is planar, expected one in space")
         self.model, self.state, self.drives = model, state, drives
         self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
         self.tol = step_tolerance(formulation, solver, tol)
-        self.rules = rules_of(formulation, h, self.tol, is_auto(solver))
+        self.rules = rules_of(formulation, h, self.tol, is_auto(solver), scheme or formulation.scheme)
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
         self.made = 0
@@ -194,7 +198,7 @@ def step_tolerance(formulation: Formulation, solver: str | Solver, tol: float | 
     return float(given)
 
 
-def rules_of(formulation: Formulation, h: float, tol: float, auto: bool) -> Rules:
+def rules_of(formulation: Formulation, h: float, tol: float, auto: bool, scheme: Scheme) -> Rules:
     law = formulation.law(h)
     return Rules(
         law=law,
@@ -202,7 +206,7 @@ def rules_of(formulation: Formulation, h: float, tol: float, auto: bool) -> Rule
         swept=auto and formulation.cone_law is not None and law.answers,
         associated=formulation.cone_law == "associated",
         relaxes_friction=formulation.relaxes_friction,
-        euler=formulation.scheme == "euler",
+        euler=scheme == "euler",
         sweeps=SWEEPS,
         patience=PATIENCE,
         few=FEW,

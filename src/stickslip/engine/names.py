@@ -116,7 +116,7 @@ def settings_of(value: Any) -> list[str]:
 
 def names_of(value: Any) -> list[str]:
     """Fields, those of the class itself before those that all formulations have."""
-    return [field.name for field in sorted(fields(value), key=lambda field: field.kw_only)]
+    return [field.name for field in sorted(fields(value), key=lambda field: field.kw_only is True)]
 
 
 def check_type(owner: str, given: Any, default: Any) -> None:

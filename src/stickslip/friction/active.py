@@ -36,12 +36,12 @@ from stickslip.problems.matrix import Dense, Indices, Matrix, Vector
 
 @dataclass(frozen=True, eq=False)
 class ActiveRows:
-    """One step as (1) of friction/active.py, and what friction needs to know of its contacts."""
+    """One step as (1) of friction/active.py, and what friction needs to know of its contacts. Arrays are in C order."""
 
     contacts: Indices  # (k,)   their numbers among all contacts of the step
     dimension: int  # d: 2 in the plane, 3 in space, 4 with spin
     h: float  # step   [s]
-    W: Matrix  # (d k + m, d k + m)   dense, or CSR where it is large
+    W: Matrix  # (d k + m, d k + m)   symmetric; dense, or CSR where it is large
     q: Vector  # (d k + m,)
     lower: Vector  # (m,)   of λ   [N s]
     upper: Vector  # (m,)
@@ -87,7 +87,7 @@ def active_rows(problem: ContactProblem, law: LawNumbers) -> ActiveRows:
     diagonal, normal = np.zeros_like(q), d * np.arange(contacts.size)
     diagonal[normal] = terms.compliance[contacts]
     q[normal] += terms.offset[contacts]
-    slip = problem.start_velocity.reshape(-1, d)[contacts, 1:]
+    slip = np.ascontiguousarray(problem.start_velocity.reshape(-1, d)[contacts, 1:])
     previous = problem.previous.reshape(-1, d)[contacts]
     compliance_tangent = terms.compliance_tangent[contacts]
     return ActiveRows(

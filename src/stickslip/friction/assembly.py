@@ -1,43 +1,119 @@
-"""The matrix of a mixed problem:  Pᵀ W P + K.
+"""From rows to a problem with bounds:  w = (Pᵀ W P + K) z + Pᵀ q + d,   lower <= z <= upper.                     (1)
 
-P takes the unknowns z to the impulses x of friction/active.py, K couples unknowns of the friction law with each other.
-Both are dense where W is, and sparse where it is.
+P takes the unknowns z of a formulation to the impulses x = P z of friction/active.py. An unknown stands for at most two
+components of x, so of P its `row` and `value` are kept, two for each unknown. K couples unknowns of the friction law
+with each other; d is its offset. A formulation lists these in a kernel of its own, as `Unknowns`; what is made of them
+is the same for all, dense where W is, and sparse where it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
+from stickslip.friction.active import ActiveRows
+from stickslip.friction.formulation import Posed
+from stickslip.friction.impact import RowImpulses
+from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Matrix, Vector
+from stickslip.problems.matrix import Dense, Indices, Matrix, Vector
 from stickslip.problems.mixed import MixedLCP
 
-Entries: TypeAlias = tuple[ArrayLike, ArrayLike, ArrayLike]  # rows, columns, values: arrays that broadcast
+
+class Unknowns(NamedTuple):
+    """The n unknowns of (1)."""
+
+    row: Indices  # (n, 2)   of x
+    value: Dense  # (n, 2)   P[row, unknown]; 0 where an unknown stands for fewer components
+    place: Indices  # (e, 2)   row and column of the entries of K
+    entry: Vector  # (e,)   their values
+    offset: Vector  # (n,)   d
+    lower: Vector  # (n,)
+    upper: Vector  # (n,)
+    start: Vector  # (n,)   a starting point
 
 
-def matrix_like(W: Matrix, shape: tuple[int, int], entries: Sequence[Entries]) -> Matrix:
-    """A matrix from its entries, dense or sparse as W is; entries at one place are added."""
-    rows, columns, values = (
-        np.concatenate([np.ravel(part) for part in parts])
-        for parts in zip(*(np.broadcast_arrays(*entry) for entry in entries), strict=True)
+@kernel
+def room_for_unknowns(size, entries):
+    """No unknown stands for anything yet, and all have the bounds [0, ∞)."""
+    return (
+        np.zeros((size, 2), np.int64),
+        np.zeros((size, 2)),
+        np.zeros((entries, 2), np.int64),
+        np.zeros(entries),
+        np.zeros(size),
+        np.zeros(size),
+        np.full(size, np.inf),
+        np.zeros(size),
     )
-    if not isinstance(W, np.ndarray):
-        return sparse.csr_array((values, (rows, columns)), shape=shape)
-    dense = np.zeros(shape)
-    np.add.at(dense, (rows, columns), values)
-    return dense
 
 
-def pose_mixed(W: Matrix, q: Vector, P: Matrix, K: Matrix, offset: Vector, lower: Vector, upper: Vector) -> MixedLCP:
-    """The problem in z with w = (Pᵀ W P + K) z + Pᵀ q + offset."""
-    return MixedLCP(P.T @ (W @ P) + K, P.T @ q + offset, lower, upper)
+def posed_mixed(rows: ActiveRows, unknowns: Unknowns, start: Vector | None) -> Posed:
+    """The mixed problem (1), and the way back, x = P z."""
+    M, q = assembled(rows.W, rows.q, unknowns)
+    return Posed(MixedLCP(M, q, unknowns.lower, unknowns.upper), start, way_back(rows, unknowns))
 
 
-def pose_lcp(W: Matrix, q: Vector, P: Matrix, K: Matrix) -> LCP:
-    """The same with z >= 0 in every row."""
-    return LCP(P.T @ (W @ P) + K, P.T @ q)
+def posed_lcp(rows: ActiveRows, unknowns: Unknowns) -> Posed:
+    """The same where all bounds are [0, ∞)."""
+    return Posed(LCP(*assembled(rows.W, rows.q, unknowns)), None, way_back(rows, unknowns))
+
+
+def way_back(rows: ActiveRows, unknowns: Unknowns) -> Callable[[Vector], RowImpulses]:
+    row, value, size, shape = unknowns.row, unknowns.value, rows.q.size, rows.previous.shape
+
+    def decode(z: Vector) -> RowImpulses:
+        x = impulses_of(row, value, z, size)
+        bounded = shape[0] * shape[1]
+        return RowImpulses(x[:bounded].reshape(shape), x[bounded:])
+
+    return decode
+
+
+def assembled(W: Matrix, q: Vector, unknowns: Unknowns) -> tuple[Matrix, Vector]:
+    """Pᵀ W P + K and Pᵀ q + d."""
+    row, value, place, entry, offset = unknowns[:5]
+    if isinstance(W, np.ndarray):
+        return assembled_dense(W, q, row, value, place, entry, offset)
+    n = len(row)
+    used = value != 0.0
+    P = sparse.csr_array((value[used], (row[used], np.nonzero(used)[0])), shape=(q.size, n))
+    K = sparse.csr_array((entry, (place[:, 0], place[:, 1])), shape=(n, n))
+    return P.T @ (W @ P) + K, P.T @ q + offset
+
+
+@kernel
+def assembled_dense(W, q, row, value, place, entry, offset):
+    """The same for a dense symmetric W; what comes of it is symmetric to the last bit, but for K."""
+    n, size = row.shape[0], q.size
+    M, b, across = np.zeros((n, n)), offset.copy(), np.empty(size)  # across: a row of Pᵀ W
+    for a in range(n):
+        for j in range(size):
+            across[j] = 0.0
+        for e in range(2):
+            r, v = row[a, e], value[a, e]
+            if v != 0.0:
+                b[a] += v * q[r]
+                for j in range(size):
+                    across[j] += v * W[r, j]
+        if value[a, 0] == 0.0 and value[a, 1] == 0.0:
+            continue
+        for c in range(a + 1):
+            M[a, c] = value[c, 0] * across[row[c, 0]] + value[c, 1] * across[row[c, 1]]
+            M[c, a] = M[a, c]
+    for e in range(entry.size):
+        M[place[e, 0], place[e, 1]] += entry[e]
+    return M, b
+
+
+@kernel
+def impulses_of(row, value, z, size):
+    """x = P z."""
+    x = np.zeros(size)
+    for a in range(z.size):
+        for e in range(2):
+            x[row[a, e]] += value[a, e] * z[a]
+    return x

@@ -2,54 +2,79 @@
 
     w = (Tᵀ W T + ε) z + Tᵀ q + d,    0 <= z_n,   |z_t| <= μ p_n of the step before                            (1)
 
-z are the impulses in frames T of the contacts, ε and d the relaxations in these frames; bounded joint rows follow. A
-contact that is new has no step before, hence no friction in its first step.
+z are the impulses in frames T of the contacts: their own tangents, or the axes (e_t, e_l) along and across the sliding
+velocity. A contact that sticks has bristles in its own tangents, friction/stabilisation.py: ε = ε_t, d = d_t. In axes
+of its own, one that slides has the lateral relaxation
+
+    ε_l = |u_t| / (μ p_n)   of the step before,                                                                (2)
+
+as if friction were -μ p_n u / |u_t| linearised in the lateral velocity. Bounded joint rows follow. A contact that is
+new has no step before, hence no friction in its first step.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import matrix_like, pose_mixed
+from stickslip.friction.assembly import Unknowns, posed_mixed, room_for_unknowns
+from stickslip.friction.directions import sliding_axis
 from stickslip.friction.formulation import Posed
-from stickslip.friction.impact import RowImpulses
-from stickslip.problems.matrix import Dense, Matrix, Vector
+from stickslip.jit import kernel
+
+LEAST_FORCE = 1e-6  # a smaller normal force counts as this in the lateral relaxation   [N]
 
 
-def posed_bounded(rows: ActiveRows, frame: Dense, compliance: Dense, offset: Dense) -> Posed:
-    """(1) with frames (k, d - 1, d - 1) and relaxations (k, d - 1) of the tangents."""
-    size = rows.q.size
-    bound = rows.mu * np.maximum(rows.previous[:, 0], 0.0)
-    lower, upper, d = np.zeros(size), np.full(size, np.inf), np.zeros(size)
-    lower[rows.tangent], upper[rows.tangent], d[rows.tangent] = -bound[:, None], bound[:, None], offset
-    lower[rows.joint], upper[rows.joint] = rows.lower, rows.upper
-    K = matrix_like(rows.W, (size, size), [(rows.tangent, rows.tangent, compliance)])
-    problem = pose_mixed(rows.W, rows.q, turned(rows, frame), K, d, lower, upper)
-
-    def decode(z: Vector) -> RowImpulses:
-        p = z[: rows.previous.size].reshape(rows.previous.shape).copy()
-        p[:, 1:] = np.einsum("iab,ib->ia", frame, p[:, 1:])
-        return RowImpulses(p, z[p.size :])
-
-    return Posed(problem, bounded_start(rows, frame), decode)
-
-
-def turned(rows: ActiveRows, frame: Dense) -> Matrix:
-    """T: impulses in the frames to impulses in the contacts' own components."""
-    return matrix_like(
-        rows.W,
-        (rows.q.size, rows.q.size),
-        [
-            (rows.normal, rows.normal, 1.0),
-            (rows.tangent[:, :, None], rows.tangent[:, None, :], frame),
-            (rows.joint, rows.joint, 1.0),
-        ],
+def posed_bounded(rows: ActiveRows, turned: bool) -> Posed:
+    """(1) in the contacts' own tangents, or, `turned`, in the axes of those that slide."""
+    unknowns = Unknowns(
+        *bounded_unknowns(
+            turned,
+            rows.h,
+            rows.mu,
+            rows.sliding,
+            rows.slip,
+            rows.previous,
+            rows.compliance_tangent,
+            rows.bristle,
+            rows.lower,
+            rows.upper,
+        )
     )
+    return posed_mixed(rows, unknowns, unknowns.start)
 
 
-def bounded_start(rows: ActiveRows, frame: Dense) -> Vector:
-    """The impulses of the step before, in the frames; none for joint rows."""
-    p = rows.previous.copy()
-    p[:, 1:] = np.einsum("iba,ib->ia", frame, p[:, 1:])
-    return np.concatenate([p.ravel(), np.zeros(rows.joint.size)])
+@kernel
+def bounded_unknowns(turned, h, mu, sliding, slip, previous, compliance, bristle, lower, upper):
+    """(1) as Unknowns; the starting point are the impulses of the step before, and none for joint rows."""
+    k, d = previous.shape
+    m = lower.size
+    unknowns = room_for_unknowns(d * k + m, (d - 1) * k)
+    row, value, place, entry, offset, low, high, start = unknowns
+    e = 0
+    for i in range(k):
+        n, t, o = d * i, d * i + 1, d * i + d - 1  # rows; in the plane there is no o, and its values are zero
+        c, s = sliding_axis(slip[i]) if turned and sliding[i] else (1.0, 0.0)
+        bound = mu[i] * max(previous[i, 0], 0.0)
+        row[n, 0], value[n, 0], start[n] = n, 1.0, previous[i, 0]
+        row[t, 0], row[t, 1], value[t, 0], value[t, 1] = t, o, c, s
+        if d == 3:
+            row[o, 0], row[o, 1], value[o, 0], value[o, 1] = t, o, -s, c
+        for a in range(t, o + 1):
+            low[a], high[a] = -bound, bound
+            start[a] = value[a, 0] * previous[i, 1] + value[a, 1] * previous[i, d - 1]
+            offset[a] = 0.0 if sliding[i] else bristle[i, a - t]
+            place[e, 0], place[e, 1] = a, a
+            across = turned and sliding[i] and a > t
+            entry[e] = lateral_relaxation(h, mu[i], previous[i, 0], slip[i], compliance[i]) if across else compliance[i]
+            e += 1
+    for j in range(d * k, d * k + m):
+        row[j, 0], value[j, 0], low[j], high[j] = j, 1.0, lower[j - d * k], upper[j - d * k]
+    return unknowns
+
+
+@kernel
+def lateral_relaxation(h, mu, p_n, slip, otherwise):
+    """(2) of a contact in space that slides; without friction there is none."""
+    bound = mu * max(p_n, h * LEAST_FORCE)
+    return math.hypot(slip[0], slip[1]) / bound if bound > 0.0 else otherwise

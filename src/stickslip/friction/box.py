@@ -13,8 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.bounded import posed_bounded
 from stickslip.friction.formulation import Formulation, Posed
@@ -30,7 +28,4 @@ class Box(Formulation):
     lagged: ClassVar[bool] = True
 
     def posed(self, rows: ActiveRows) -> Posed:
-        tangents = rows.dimension - 1
-        own = np.broadcast_to(np.eye(tangents), (rows.count, tangents, tangents))
-        compliance = np.broadcast_to(rows.compliance_tangent[:, None], rows.bristle.shape)
-        return posed_bounded(rows, own, compliance, np.where(rows.sliding[:, None], 0.0, rows.bristle))
+        return posed_bounded(rows, turned=False)

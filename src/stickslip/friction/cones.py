@@ -14,13 +14,14 @@ of the bound. Limits (one bound) are exact under both laws.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import matrix_like
 from stickslip.friction.elimination import with_diagonal
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses
@@ -39,8 +40,16 @@ class RoundCones(Formulation):
 
     def posed(self, rows: ActiveRows) -> Posed:
         W, q, mu = cone_rows(rows, self.cone_law, self.relaxes_friction)
+        return Posed(ConeProblem(W, q, mu, law=self.cone_law), *cone_unknowns(rows))
+
+
+def cone_unknowns(rows: ActiveRows) -> tuple[Vector, Callable[[Vector], RowImpulses]]:
+    """A starting point of the cone problem, and the impulses that an answer stands for."""
+    if rows.lower.size:
         joints = JointContacts.of(rows)
-        return Posed(ConeProblem(W, q, mu, law=self.cone_law), joints.start(rows), joints.decode)
+        return joints.start(rows), joints.decode
+    shape, none = rows.previous.shape, rows.lower
+    return rows.previous.ravel(), lambda r: RowImpulses(r.reshape(shape), none)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +95,7 @@ class JointContacts:
 
 def cone_rows(rows: ActiveRows, law: Law, relaxed: bool) -> tuple[Matrix, Vector, Vector]:
     """W, q and μ of the cone problem of contacts and bounded joint rows, with ε_t on the tangents where relaxed."""
-    d, k, m = rows.dimension, rows.count, rows.joint.size
+    d, k, m = rows.dimension, rows.count, rows.lower.size
     W = rows.W
     if relaxed:
         diagonal = np.zeros(rows.q.size)
@@ -118,4 +127,7 @@ def placed(W: Matrix, rows: ActiveRows, joints: JointContacts) -> Matrix:
     """P: rows of contacts and joints to rows of the cone problem."""
     contact = np.arange(rows.dimension * rows.count)
     size = rows.dimension * (rows.count + rows.joint.size)
-    return matrix_like(W, (size, rows.q.size), [(contact, contact, 1.0), (joints.row, rows.joint, joints.sign)])
+    row, column = np.concatenate([contact, joints.row]), np.concatenate([contact, rows.joint])
+    values = np.concatenate([np.ones(contact.size), joints.sign])
+    P = sparse.csr_array((values, (row, column)), shape=(size, rows.q.size))
+    return P.toarray() if isinstance(W, np.ndarray) else P

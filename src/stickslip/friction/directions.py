@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense
 
 
@@ -38,14 +38,10 @@ def unit_vectors(between: float, count: int) -> Dense:
     return vectors
 
 
-def sliding_frame(slip: Dense, sliding: NDArray[np.bool_]) -> Dense:
-    """Of each contact, the matrix with columns (e_t, e_l): (nc, d - 1, d - 1), identity where it does not slide."""
-    count, tangents = slip.shape
-    frame = np.tile(np.eye(tangents), (count, 1, 1))
-    if tangents == 2:
-        along = slip[sliding] / np.linalg.norm(slip[sliding], axis=1, keepdims=True)
-        across = np.stack([-along[:, 1], along[:, 0]], axis=1)
-        frame[sliding] = np.stack([along, across], axis=2)
-    else:
-        frame[sliding, 0, 0] = np.sign(slip[sliding, 0])
-    return frame
+@kernel
+def sliding_axis(slip):
+    """e_t along a velocity that is not zero, by its two components; e_l is (-s, c). In the plane it has one, ±1."""
+    if slip.size == 1:
+        return math.copysign(1.0, slip[0]), 0.0
+    speed = math.hypot(slip[0], slip[1])
+    return slip[0] / speed, slip[1] / speed

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 DENSE = 256  # velocities, contact components and joint rows in all
 LARGEST_GROUP = 1000  # joint rows
 RANK = 1e-12  # eigenvalues of the scaled S below this share of the largest count as zero
+ROUNDING = 1e-13  # what elimination leaves of an entry, as a share of its terms, is zero
 SYMMETRIC = 1e-12  # asymmetry of M up to this share of its largest entry is rounding
 
 
@@ -68,8 +69,22 @@ def respond(problem: ContactProblem) -> Response:
     S, C = R[n:, n:], R[n:, :n]
     solve = pseudo_solve if dense else solve_groups
     reaction, reaction_free = solve(S, C, q[n:])
-    W = symmetric(R[:n, :n] + C.T @ reaction)
-    return Response(W, q[:n] + C.T @ reaction_free, bounded, bilateral, reaction, reaction_free)
+    free, held = q[:n], C.T @ reaction_free
+    W = without_rounding(symmetric(R[:n, :n] + C.T @ reaction), R.diagonal()[:n])
+    moved = np.where(np.abs(free + held) > ROUNDING * (np.abs(free) + np.abs(held)), free + held, 0.0)
+    return Response(W, moved, bounded, bilateral, reaction, reaction_free)
+
+
+def without_rounding(W: Matrix, free: Vector) -> Matrix:
+    """W without entries that elimination leaves of zero, beside the diagonal that it had before: a contact that joints
+    hold moves by nothing, and not by -1e-16."""
+    size = np.sqrt(np.maximum(free, 0.0))
+    if isinstance(W, np.ndarray):
+        return np.where(np.abs(W) > ROUNDING * size[:, None] * size, W, 0.0)
+    row = np.repeat(np.arange(size.size), np.diff(W.indptr))
+    W.data[np.abs(W.data) <= ROUNDING * size[row] * size[W.indices]] = 0.0
+    W.eliminate_zeros()
+    return W
 
 
 def joined(problem: ContactProblem, order: Indices, form: Any) -> tuple[Matrix, Vector]:

@@ -24,6 +24,7 @@ from stickslip.problems.mixed import MixedLCP
 
 SLIP_SPEED = 1e-3  # above which a contact slides, and friction is kinetic   [m/s]
 
+Scheme: TypeAlias = Literal["midpoint", "euler"]
 StepProblem: TypeAlias = LCP | MixedLCP | ConeProblem | LimitSurfaceProblem
 
 
@@ -49,7 +50,7 @@ class Formulation:
     lagged: ClassVar[bool] = False  # needs the normal impulse of the step before
     relaxes_friction: ClassVar[bool] = False  # ε_t acts on the tangents of every contact
     cone_law: ClassVar[Law | None] = None  # of its cone problems, where it makes such
-    scheme: ClassVar[Literal["midpoint", "euler"]] = "euler"  # how positions move; euler: q⁺ = q + h v⁺, as printed
+    scheme: ClassVar[Scheme] = "euler"  # how positions move; euler: q⁺ = q + h v⁺, as printed
 
     def __post_init__(self) -> None:
         owner = type(self).__name__

@@ -78,11 +78,11 @@ class RowImpulses(NamedTuple):
 def poisson(rows: ActiveRows, solve: Callable[[ActiveRows], RowImpulses]) -> RowImpulses:
     """Impulses of compression and expansion together; `solve` finds those of one problem, without restitution.
 
-    Where nothing is to be returned, `solve` is called once.
+    Where nothing is to be returned, or compression was not solved and is not finite, `solve` is called once.
     """
     compression = solve(rows)
     given = rows.returned * compression.p[:, 0]
-    if not given.any():
+    if not ((given > 0).any() and np.isfinite(compression.p).all()):
         return compression
     before = RowImpulses(compression.p.copy(), compression.bounded)
     before.p[:, 0] += given

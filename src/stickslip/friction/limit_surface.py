@@ -24,9 +24,9 @@ from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.cones import JointContacts, cone_rows
+from stickslip.friction.cones import cone_rows, cone_unknowns
 from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed
-from stickslip.friction.impact import RowImpulses, check_speed
+from stickslip.friction.impact import check_speed
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
 from stickslip.problems.friction_sets import ELLIPSOID, Ellipsoid, FrictionMap, FrictionSet, Mixed
 from stickslip.problems.limit_surface import LimitSurfaceProblem
@@ -70,21 +70,17 @@ class LimitSurface(Formulation):
             )
         if isinstance(self.surface, FrictionMap):  # it says itself what slip does to friction
             rows = replace(rows, mu=rows.mu_static)
-        if rows.joint.size and not isinstance(self.surface, Ellipsoid | Mixed):
+        if rows.lower.size and not isinstance(self.surface, Ellipsoid | Mixed):
             raise InputError(
                 f"LimitSurface: the surface is {self.surface!r}, expected Ellipsoid() or Mixed() where joints have "
                 "motors or limits"
             )
         W, q, mu = cone_rows(rows, "coulomb", relaxed=False)
-        joints = JointContacts.of(rows)
-        start, turn = joints.start(rows), None
+        start, decode = cone_unknowns(rows)
         if self.grain is not None:
-            turn = turned(rows.grain, q.size)
-            W, q, start = turn.T @ W @ turn, turn.T @ q, turn.T @ start
-
-        def decode(x: Vector) -> RowImpulses:
-            return joints.decode(x if turn is None else turn @ x)
-
+            turn = turned(rows.grain, W)
+            W, q, start, own = turn.T @ W @ turn, turn.T @ q, turn.T @ start, decode
+            decode = lambda x: own(turn @ x)  # noqa: E731
         e = np.ones((mu.size, 3))
         e[: rows.count, :2] = self.sizes
         e[: rows.count, 2] = rows.patch
@@ -100,13 +96,14 @@ def states(rows: ActiveRows, count: int) -> Dense:
     return state
 
 
-def turned(angle: Vector, size: int) -> Matrix:
-    """(n, n): components along and across the grain to those along t and o, four rows a contact; 1 elsewhere."""
-    t = 4 * np.arange(angle.size) + 1
-    turn = sparse.lil_array(sparse.eye_array(size, format="lil"))
-    turn[t, t], turn[t + 1, t + 1] = np.cos(angle), np.cos(angle)
-    turn[t + 1, t], turn[t, t + 1] = np.sin(angle), -np.sin(angle)
-    return sparse.csr_array(turn)
+def turned(angle: Vector, W: Matrix) -> Matrix:
+    """Components along and across the grain to those along t and o, four rows a contact; 1 elsewhere. As W is."""
+    t, size = 4 * np.arange(angle.size) + 1, W.shape[0]
+    own, above = np.ones(size), np.zeros(size - 1)
+    own[t], own[t + 1], above[t] = np.cos(angle), np.cos(angle), -np.sin(angle)
+    if isinstance(W, np.ndarray):
+        return np.diag(own) + np.diag(above, 1) - np.diag(above, -1)
+    return sparse.csr_array(sparse.diags_array([-above, own, above], offsets=[-1, 0, 1]))
 
 
 def stribeck(static: float, kinetic: float, speed: float) -> FrictionMap:

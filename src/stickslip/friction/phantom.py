@@ -10,7 +10,7 @@ response of friction/active.py, unknowns (p_t, p_n, w_up, w_lo) and the pairing 
 
 The phantom inertia ρ > 0 makes the matrix regular and changes nothing else: w_up and w_lo are never positive together,
 for then 2 μ p_n + ρ (w_up + w_lo) = 0. A contact that slides has the axes along and across its velocity, and the
-lateral relaxation of friction/hybrid.py; one that sticks has `directions` axes and bristles. Redundant contacts still
+lateral relaxation of friction/bounded.py; one that sticks has `directions` axes and bristles. Redundant contacts still
 need a relaxation for the matrix to be regular: ρ is for friction, not for the Jacobian.
 
 p_t is posed in units in which the diagonal of its rows is of order one: ε_t differs by many decades between contacts
@@ -26,6 +26,7 @@ than two axes it may also meet singular blocks [1]. Lemke's method minds neither
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -33,14 +34,13 @@ import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import matrix_like, pose_mixed
-from stickslip.friction.directions import axes, sliding_frame
+from stickslip.friction.assembly import Unknowns, posed_mixed, room_for_unknowns
+from stickslip.friction.bounded import lateral_relaxation
+from stickslip.friction.directions import axes, sliding_axis
 from stickslip.friction.formulation import Formulation, Posed
-from stickslip.friction.hybrid import tangent_relaxation
-from stickslip.friction.impact import RowImpulses
 from stickslip.friction.polyhedral import check_directions
 from stickslip.friction.stabilisation import RELAXATION, Stabilisation
-from stickslip.problems.matrix import Dense, Indices, Vector
+from stickslip.jit import kernel
 
 
 @dataclass(frozen=True)
@@ -62,105 +62,85 @@ class Phantom(Formulation):
         super().__post_init__()
 
     def posed(self, rows: ActiveRows) -> Posed:
-        parts = Parts.of(rows, self.directions)
-        compliance, offset = tangent_relaxation(rows)
-        scale = tangent_scale(rows, compliance)
-        own = sliding_frame(rows.slip, rows.sliding)
-        frame = own * scale[:, None, :]
-        size = parts.joint.start + rows.joint.size
-        P = matrix_like(
-            rows.W,
-            (rows.q.size, size),
-            [
-                (rows.tangent[:, :, None], parts.tangent[:, None, :], frame),
-                (rows.normal, parts.normal, 1.0),
-                (rows.joint, np.arange(size)[parts.joint], 1.0),
-            ],
+        unknowns = Unknowns(
+            *phantom_unknowns(
+                float(self.inertia),
+                self.lateral,
+                axes(self.directions, rows.dimension),
+                np.ascontiguousarray(rows.W.diagonal()),
+                rows.h,
+                rows.mu,
+                rows.sliding,
+                rows.slip,
+                rows.previous,
+                rows.compliance_tangent,
+                rows.bristle,
+                rows.lower,
+                rows.upper,
+            )
         )
-        owner = parts.owner
-        axis = parts.axis * scale[owner]
-        p_t, p_n = parts.tangent[owner], parts.normal[owner]
-        up, lo = parts.up[:, None], parts.lo[:, None]
-        mu = self.bounds(rows, owner)
-        K = matrix_like(
-            rows.W,
-            (size, size),
-            [
-                (parts.tangent, parts.tangent, compliance * scale**2),
-                (p_t, up, -axis),
-                (p_t, lo, axis),
-                (up, p_t, axis),
-                (lo, p_t, -axis),
-                (parts.up, p_n, mu),
-                (parts.lo, p_n, mu),
-                (parts.up, parts.lo, self.inertia),
-                (parts.lo, parts.up, self.inertia),
-            ],
-        )
-        lower, upper, d = np.zeros(size), np.full(size, np.inf), np.zeros(size)
-        lower[parts.tangent], d[parts.tangent] = -np.inf, scale * offset
-        lower[parts.joint], upper[parts.joint] = rows.lower, rows.upper
-        problem = pose_mixed(rows.W, rows.q, P, K, d, lower, upper)
-
-        def decode(x: Vector) -> RowImpulses:
-            p = np.empty((rows.count, rows.dimension))
-            p[:, 0] = x[parts.normal]
-            p[:, 1:] = np.einsum("iab,ib->ia", frame, x[parts.tangent])
-            return RowImpulses(p, x[parts.joint])
-
-        return Posed(problem, phantom_start(rows, parts, own / scale[:, None, :]), decode)
-
-    def bounds(self, rows: ActiveRows, owner: Indices) -> Vector:
-        """μ of each axis: that of its contact, or none across the direction of sliding."""
-        mu = rows.mu[owner]
-        if not self.lateral:
-            second = np.concatenate([[False], owner[1:] == owner[:-1]]) if owner.size else np.zeros(0, bool)
-            mu = np.where(rows.sliding[owner] & second, 0.0, mu)
-        return mu
+        return posed_mixed(rows, unknowns, unknowns.start)
 
 
-def phantom_start(rows: ActiveRows, parts: Parts, frame: Dense) -> Vector:
-    """The impulses of the step before, and the velocity at the start of this one; `frame` takes p_t to its unknowns."""
-    x = np.zeros(parts.joint.start + rows.joint.size)
-    x[parts.normal] = rows.previous[:, 0]
-    x[parts.tangent] = np.einsum("iba,ib->ia", frame, rows.previous[:, 1:])
-    speed = np.linalg.norm(rows.slip, axis=1)
-    first = np.searchsorted(parts.owner, np.arange(rows.count))  # the first axis of each contact
-    x[parts.up[first]] = np.where(rows.sliding, speed, 0.0)
-    return x
+@kernel
+def phantom_unknowns(rho, lateral, E, diagonal, h, mu, sliding, slip, previous, compliance, bristle, lower, upper):
+    """(1) with unknowns p_t, p_n, w_up, w_lo, λ, contact after contact in each.
+
+    The starting point are the impulses of the step before, and the velocity at the start of this one.
+    """
+    k, d = previous.shape
+    m, tangents = lower.size, d - 1
+    count = 0  # axes
+    for i in range(k):
+        count += tangents if sliding[i] else E.shape[1]
+    joint = d * k + 2 * count
+    unknowns = room_for_unknowns(joint + m, tangents * k + (4 * tangents + 4) * count)
+    row, value, place, entry, offset, low, high, start = unknowns
+    up, e = d * k, 0
+    for i in range(k):
+        n, t, o = d * i, tangents * i, tangents * i + tangents - 1  # row of the normal; unknowns of the tangents
+        c, s = sliding_axis(slip[i]) if sliding[i] else (1.0, 0.0)
+        own = 0.0  # mean entry of the diagonal
+        for a in range(tangents):
+            own += diagonal[n + 1 + a] / tangents
+        for a in range(t, o + 1):
+            relaxed = compliance[i]
+            if sliding[i] and a > t:
+                relaxed = lateral_relaxation(h, mu[i], previous[i, 0], slip[i], compliance[i])
+            scale = 1.0 / math.sqrt(own + relaxed) if own + relaxed > 0.0 else 1.0
+            row[a, 0], row[a, 1] = n + 1, n + d - 1
+            value[a, 0], value[a, 1] = (scale * c, scale * s) if a == t else (-scale * s, scale * c)
+            start[a] = (value[a, 0] * previous[i, 1] + value[a, 1] * previous[i, d - 1]) / scale**2
+            low[a], offset[a] = -np.inf, 0.0 if sliding[i] else scale * bristle[i, a - t]
+            place[e, 0], place[e, 1], entry[e] = a, a, relaxed * scale**2
+            e += 1
+        p_n = tangents * k + i
+        row[p_n, 0], value[p_n, 0], start[p_n] = n, 1.0, previous[i, 0]
+        for j in range(tangents if sliding[i] else E.shape[1]):
+            lo = up + count
+            bound = 0.0 if sliding[i] and j > 0 and not lateral else mu[i]
+            for a in range(t, o + 1):
+                scale = math.hypot(value[a, 0], value[a, 1])
+                along = scale * ((1.0 if a - t == j else 0.0) if sliding[i] else E[a - t, j])
+                e = couple(place, entry, e, a, up, -along)
+                e = couple(place, entry, e, a, lo, along)
+                e = couple(place, entry, e, up, a, along)
+                e = couple(place, entry, e, lo, a, -along)
+            e = couple(place, entry, e, up, p_n, bound)
+            e = couple(place, entry, e, lo, p_n, bound)
+            e = couple(place, entry, e, up, lo, rho)
+            e = couple(place, entry, e, lo, up, rho)
+            if sliding[i] and j == 0:
+                start[up] = math.hypot(slip[i, 0], slip[i, d - 2] if d == 3 else 0.0)
+            up += 1
+    for j in range(m):
+        row[joint + j, 0], value[joint + j, 0] = d * k + j, 1.0
+        low[joint + j], high[joint + j] = lower[j], upper[j]
+    return unknowns
 
 
-def tangent_scale(rows: ActiveRows, compliance: Dense) -> Dense:
-    """p_t = scale z_t: the unknowns z_t have entries of order one on the diagonal, whatever the relaxation."""
-    own = rows.W.diagonal()[rows.tangent].mean(axis=1, keepdims=True) + compliance
-    return 1 / np.sqrt(np.where(own > 0, own, 1.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """Where the unknowns are: p_t, p_n, w_up, w_lo, λ, contact after contact in each."""
-
-    tangent: Indices  # (k, d - 1)
-    normal: Indices  # (k,)
-    up: Indices  # (a,)   one for each axis of each contact
-    lo: Indices  # (a,)
-    joint: slice
-    owner: Indices  # (a,)   the contact of an axis
-    axis: Dense  # (a, d - 1)   in the frame of its contact
-
-    @classmethod
-    def of(cls, rows: ActiveRows, directions: int) -> Parts:
-        k, tangents = rows.count, rows.dimension - 1
-        sticking, along = axes(directions, rows.dimension).T, np.eye(tangents)
-        chosen = [along if slides else sticking for slides in rows.sliding]
-        owner = np.repeat(np.arange(k), np.array([len(axis) for axis in chosen], np.int64))
-        start = k * rows.dimension
-        return cls(
-            tangent=np.arange(tangents * k).reshape(k, tangents),
-            normal=tangents * k + np.arange(k),
-            up=start + np.arange(owner.size),
-            lo=start + owner.size + np.arange(owner.size),
-            joint=slice(start + 2 * owner.size, None),
-            owner=owner,
-            axis=np.concatenate(chosen) if chosen else np.zeros((0, tangents)),
-        )
+@kernel
+def couple(place, entry, e, row, column, value):
+    """The entry number e of K. Returns the next number."""
+    place[e, 0], place[e, 1], entry[e] = row, column, value
+    return e + 1

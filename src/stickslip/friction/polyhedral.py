@@ -21,18 +21,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-import numpy as np
-
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import matrix_like, pose_lcp, pose_mixed
+from stickslip.friction.assembly import Unknowns, posed_lcp, posed_mixed, room_for_unknowns
 from stickslip.friction.directions import polyhedral_directions
 from stickslip.friction.formulation import Formulation, Posed
-from stickslip.friction.impact import RowImpulses
 from stickslip.friction.stabilisation import Stabilisation
-from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Dense, Vector
-from stickslip.problems.mixed import MixedLCP
+from stickslip.jit import kernel
 
 
 @dataclass(frozen=True)
@@ -50,45 +45,35 @@ class Polyhedral(Formulation):
     def posed(self, rows: ActiveRows) -> Posed:
         """Without a starting point: of the methods of `auto` Lemke's then comes first, and it takes none."""
         D = polyhedral_directions(self.directions, rows.dimension)
-        k, n_d = rows.count, D.shape[1]
-
-        def decode(z: Vector) -> RowImpulses:
-            p = np.empty((k, rows.dimension))
-            p[:, 0] = z[:k]
-            p[:, 1:] = z[k : k + n_d * k].reshape(k, n_d) @ D.T
-            return RowImpulses(p, z[k * (n_d + 2) :])
-
-        return Posed(pose_polyhedral(rows, D), None, decode)
+        unknowns = Unknowns(*polyhedral_unknowns(D, rows.mu, rows.lower, rows.upper))
+        return posed_mixed(rows, unknowns, None) if rows.lower.size else posed_lcp(rows, unknowns)
 
 
-def pose_polyhedral(rows: ActiveRows, D: Dense) -> LCP | MixedLCP:
+@kernel
+def polyhedral_unknowns(D, mu, lower, upper):
     """(1) with unknowns (p_n, p_f, s), contact after contact in each, then λ of the bounded joint rows."""
-    k, m = rows.count, rows.joint.size
-    n_d = D.shape[1]
-    contact = np.arange(k)
-    force = k + n_d * contact[:, None] + np.arange(n_d)  # columns of p_f, (k, n_d)
-    slip = k + n_d * k + contact
-    joint = slip.size + k + n_d * k + np.arange(m)
-    size = k * (n_d + 2) + m
-    P = matrix_like(
-        rows.W,
-        (rows.q.size, size),
-        [
-            (rows.normal, contact, 1.0),
-            (rows.tangent[:, :, None], force[:, None, :], D),
-            (rows.joint, joint, 1.0),
-        ],
-    )
-    K = matrix_like(
-        rows.W,
-        (size, size),
-        [(force, slip[:, None], 1.0), (slip[:, None], force, -1.0), (slip, contact, rows.mu)],
-    )
-    if m == 0:
-        return pose_lcp(rows.W, rows.q, P, K)
-    lower, upper = np.zeros(size), np.full(size, np.inf)
-    lower[joint], upper[joint] = rows.lower, rows.upper
-    return pose_mixed(rows.W, rows.q, P, K, np.zeros(size), lower, upper)
+    tangents, n_d = D.shape
+    k, m, d = mu.size, lower.size, tangents + 1
+    slip, joint = k * (1 + n_d), k * (2 + n_d)  # where s and λ begin
+    unknowns = room_for_unknowns(joint + m, k * (2 * n_d + 1))
+    row, value, place, entry, _, low, high, _ = unknowns
+    e = 0
+    for i in range(k):
+        s = slip + i
+        row[i, 0], value[i, 0] = d * i, 1.0
+        place[e, 0], place[e, 1], entry[e] = s, i, mu[i]
+        e += 1
+        for j in range(n_d):
+            f = k + n_d * i + j
+            for a in range(tangents):
+                row[f, a], value[f, a] = d * i + 1 + a, D[a, j]
+            place[e, 0], place[e, 1], entry[e] = f, s, 1.0
+            place[e + 1, 0], place[e + 1, 1], entry[e + 1] = s, f, -1.0
+            e += 2
+    for j in range(m):
+        row[joint + j, 0], value[joint + j, 0] = d * k + j, 1.0
+        low[joint + j], high[joint + j] = lower[j], upper[j]
+    return unknowns
 
 
 def check_directions(owner: str, directions: int, least: int) -> None:

@@ -32,7 +32,7 @@ from stickslip.scene.materials import Material
 from stickslip.scene.scene import Scene
 from stickslip.engine.compare import Comparison, compare, turn
 from stickslip.engine.simulate import simulate
-from stickslip.engine.step import Engine, pose
+from stickslip.engine.step_problem import scene_problem
 from stickslip.view.comparisons import REFERENCE_LINE, draw_paths, explain, in_words, looks, page, share_limits
 from stickslip.view.figures import INK, check_path, write
 from stickslip.view.trajectories import dress
@@ -178,7 +178,7 @@ def final_states(figure: None, announce: Announce) -> Report:
     checks = []
     for label, formulation, h, known, tolerance in FINAL_STATES:
         announce(f"{label}, dt {h:g} s")
-        run = simulate(cube(), DURATION, h, formulation, solver="auto", tol=TOL)
+        run = simulate(cube(), DURATION, h, formulation, solver="auto", tol=TOL, scheme="euler")  # (23) of the paper
         ours = (*run.position("cube")[-1, :2], float(turn(run, "cube")[-1]))
         checks.append(Check(f"{label}, {in_words(h)}", ours, known, tolerance))
     x, y, yaw = REFERENCE
@@ -228,9 +228,10 @@ def ranks(figure: None, announce: Announce) -> Report:
 
 def first_problem(h: float, springs: bool) -> ContactProblem:
     """The contacts of the cube, at rest: all of them stick."""
-    model, state, _ = compile_scene(cube(springs))
-    state.velocity[:] = 0.0
-    return pose(Engine.of(model, h), state)[0]
+    scene = cube(springs)
+    for body in scene.bodies[1:]:
+        scene.place(body, velocity=(0, 0, 0), spin=(0, 0, 0))
+    return scene_problem(scene, h).problem
 
 
 def first_contacts(problem: ContactProblem, count: int) -> ContactProblem:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
@@ -28,12 +27,45 @@ class ContactBlocks(NamedTuple):
 
 def contact_blocks(W: Matrix, d: int) -> ContactBlocks:
     """W in d x d blocks; a pair of contacts without a block has none stored."""
-    if not sparse.issparse(W):
-        W = sparse.csr_array(W)
+    if isinstance(W, np.ndarray):
+        return ContactBlocks(*dense_blocks(W, d))
     start, first = pattern(W.indptr, W.indices, d)
     diagonal, others = np.zeros((d * d, start.size - 1)), np.zeros((d * d, first.size))
     fill(W.indptr, W.indices, W.data, d, start, first, diagonal, others)
     return ContactBlocks(diagonal, others, start, first)
+
+
+@kernel
+def dense_blocks(W, d):
+    """The fields of ContactBlocks from a dense W."""
+    contacts = W.shape[0] // d
+    coupled, count = np.zeros((contacts, contacts), np.bool_), 0
+    for i in range(contacts):
+        for a in range(d * i, d * i + d):
+            for j in range(contacts):
+                for c in range(d * j, d * j + d):
+                    if W[a, c] != 0.0:
+                        coupled[i, j] = True
+        for j in range(contacts):
+            count += j != i and coupled[i, j]
+    diagonal, others = np.zeros((d * d, contacts)), np.zeros((d * d, count))
+    start, first = np.zeros(contacts + 1, np.uint32), np.zeros(count, np.uint32)
+    k = 0
+    for i in range(contacts):
+        for j in range(contacts):
+            if j != i and not coupled[i, j]:
+                continue
+            for a in range(d):
+                for c in range(d):
+                    if j == i:
+                        diagonal[d * a + c, i] = W[d * i + a, d * j + c]
+                    else:
+                        others[d * a + c, k] = W[d * i + a, d * j + c]
+            if j != i:
+                first[k] = d * j
+                k += 1
+        start[i + 1] = k
+    return diagonal, others, start, first
 
 
 @kernel

@@ -46,7 +46,6 @@ from stickslip.problems.friction_sets import (
 from stickslip.problems.matrix import Dense, Matrix, Vector, affine, as_floats, finite, square, vector
 
 TINY = float(np.finfo(np.float64).eps)
-FEW = 16  # contacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,20 +162,8 @@ def scale(problem: LimitSurfaceProblem) -> ScaledProblem:
     tau = e * problem.slip
     length = np.linalg.norm(tau, axis=1, keepdims=True)
     way = np.divide(tau, length, out=np.zeros_like(tau), where=length > 0)
-    few = problem.contacts <= FEW and isinstance(matrix, np.ndarray)
-    blocks = all_blocks(matrix) if few else contact_blocks(matrix, 4)
+    blocks = contact_blocks(matrix, 4)
     return ScaledProblem(E, blocks, E * problem.b, problem.mu, way, e > 0, problem.state, problem.surface.data)
-
-
-def all_blocks(W: Dense) -> ContactBlocks:
-    """A dense W in blocks, those of zeros too: for a few contacts that is quicker than to look for them."""
-    nc = len(W) // 4
-    parts = W.reshape(nc, 4, nc, 4).transpose(1, 3, 0, 2).reshape(16, nc, nc)
-    apart = ~np.eye(nc, dtype=bool)
-    first = 4 * np.broadcast_to(np.arange(nc, dtype=np.uint32), (nc, nc))[apart]
-    start = (max(nc - 1, 0) * np.arange(nc + 1)).astype(np.uint32)
-    diagonal = np.ascontiguousarray(parts[:, np.arange(nc), np.arange(nc)])
-    return ContactBlocks(diagonal, np.ascontiguousarray(parts[:, apart]), start, first.astype(np.uint32))
 
 
 def judge_limit_surface(problem: LimitSurfaceProblem, c: Vector, tol: float) -> tuple[Vector, float, bool]:

@@ -10,7 +10,8 @@ the paper's safeguard counts |H|: if `patience` block steps in a row bring no ne
 last index of H only (Murty's rule, finite for P-matrices), until the minimum falls and block steps resume.
 
 M must have regular M_FF along the way: positive definite, or a P-matrix. Where one is singular to working precision
-the method stops (STALLED). x0 gives the first sets.
+the method stops (STALLED). x0 gives the first sets. Up to SMALL rows a dense problem is solved in one call into
+compiled code: there the way in and out of LAPACK is what costs.
 
 [1] Júdice, Pires, A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
     problems, Computers and Operations Research 21 (1994) 587-596; the box case: Investigação Operacional 12 (1992).
@@ -26,15 +27,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from stickslip.errors import InputError
+from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Matrix, Vector
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import residual
-from stickslip.solvers.basis import scaled
-from stickslip.solvers.linear import SINGULAR, factorise
+from stickslip.problems.residual import relative_box_map, residual
+from stickslip.solvers.basis import equilibrate_dense, scaled
+from stickslip.solvers.linear import SINGULAR, dense_weakest_pivot, eliminate, factorise, substitute
 from stickslip.solvers.solution import Solution, Status, conclude, start_from
 
 INSIDE, AT_LOWER, AT_UPPER = 0, -1, 1
+SOLVED, MAX_ITER, STALLED = int(Status.SOLVED), int(Status.MAX_ITER), int(Status.STALLED)
+SMALL = 48  # rows
 ROUNDING = 1e-14  # violations below this share of the largest value, in scaled units, are rounding
 
 Sides = NDArray[np.int8]
@@ -57,18 +61,21 @@ class JudicePires:
         else:
             raise InputError(f"JudicePires: got a {type(problem).__name__}, expected an LCP or MixedLCP")
         sides = first_sides(problem, lower, upper, x0)
-        z, ended, iterations = run(self, problem, lower, upper, sides)
+        limit = 100 + 2 * problem.size if self.max_iter is None else self.max_iter
+        if problem.size <= SMALL and isinstance(problem.M, np.ndarray):
+            z, ended, iterations = run_small(problem.M, problem.q, lower, upper, sides, self.patience, limit, self.tol)
+        else:
+            z, ended, iterations = run(self, problem, lower, upper, sides, limit)
         return conclude(problem, self, z, ended, iterations, started)
 
 
 def run(
-    settings: JudicePires, problem: LCP | MixedLCP, lower: Vector, upper: Vector, sides: Sides
+    settings: JudicePires, problem: LCP | MixedLCP, lower: Vector, upper: Vector, sides: Sides, limit: int
 ) -> tuple[Vector, Status, int]:
     definite = is_symmetric(problem.M)
     _, row, column = scaled(problem)
     z = at_bounds(lower, upper, sides)
     fewest, patience = problem.size + 1, settings.patience
-    limit = 100 + 2 * problem.size if settings.max_iter is None else settings.max_iter
     for iteration in range(1, limit + 1):
         if not basic_point(problem, lower, upper, sides, z, definite):
             return z, Status.STALLED, iteration
@@ -84,29 +91,76 @@ def run(
         elif residual(problem, np.clip(z, lower, upper)) <= settings.tol:  # what is left to exchange is rounding
             return np.clip(z, lower, upper), Status.SOLVED, iteration
         else:
-            last = np.flatnonzero(wrong)[-1]
-            wrong[:last] = 0
+            wrong[: last_of(wrong)] = 0
         sides += wrong
     return np.clip(z, lower, upper), Status.MAX_ITER, limit
 
 
+@kernel
+def run_small(M, q, lower, upper, sides, most_patience, limit, tol):
+    """The same for a small dense problem, in one call."""
+    n = q.size
+    _, row, column = equilibrate_dense(M)
+    low, high, z, w = lower / column, upper / column, np.zeros(n), np.empty(n)
+    fewest, patience = n + 1, most_patience
+    for iteration in range(1, limit + 1):
+        z[:] = at_bounds(lower, upper, sides)
+        if not small_basic_point(M, q, sides, z, w):
+            return z, STALLED, iteration
+        value_of(M, q, z, w)
+        wrong = violations(z / column, row * w, low, high, sides)
+        count = 0
+        for i in range(n):
+            count += wrong[i] != 0
+        if count == 0:
+            return np.minimum(np.maximum(z, lower), upper), SOLVED, iteration
+        if count < fewest:
+            fewest, patience = count, most_patience
+        elif patience > 0:
+            patience -= 1
+        else:
+            inside = np.minimum(np.maximum(z, lower), upper)
+            value_of(M, q, inside, w)
+            if relative_box_map(inside, w, q, lower, upper) <= tol:  # what is left to exchange is rounding
+                return inside, SOLVED, iteration
+            wrong[: last_of(wrong)] = 0
+        for i in range(n):
+            sides[i] += wrong[i]
+    return np.minimum(np.maximum(z, lower), upper), MAX_ITER, limit
+
+
 def first_sides(problem: LCP | MixedLCP, lower: Vector, upper: Vector, x0: Vector | None) -> Sides:
     """From x0 by the natural map: inside where z - w lies within the bounds. Without x0, at a bound if there is one."""
-    sides = np.zeros(problem.size, np.int8)
     if x0 is None:
+        sides = np.zeros(problem.size, np.int8)
         sides[np.isfinite(upper)] = AT_UPPER
         sides[np.isfinite(lower)] = AT_LOWER
         return sides
     z = np.clip(start_from(problem, x0), lower, upper)
-    target = z - problem.value(z)
-    sides[target <= lower] = AT_LOWER
-    sides[target >= upper] = AT_UPPER
-    sides[(lower == upper)] = AT_LOWER
+    return suggested_sides(z, problem.value(z), lower, upper)
+
+
+@kernel
+def suggested_sides(z, w, lower, upper):
+    sides = np.zeros(z.size, np.int8)
+    for i in range(z.size):
+        if z[i] - w[i] >= upper[i]:
+            sides[i] = AT_UPPER
+        elif z[i] - w[i] <= lower[i]:
+            sides[i] = AT_LOWER
+        if lower[i] == upper[i]:
+            sides[i] = AT_LOWER
     return sides
 
 
-def at_bounds(lower: Vector, upper: Vector, sides: Sides) -> Vector:
-    return np.where(sides == AT_LOWER, lower, np.where(sides == AT_UPPER, upper, 0.0))
+@kernel
+def at_bounds(lower, upper, sides):
+    """z at its bounds, zero where it is inside."""
+    z = np.zeros(lower.size)
+    for i in range(z.size):
+        if sides[i] != INSIDE:
+            z[i] = lower[i] if sides[i] == AT_LOWER else upper[i]
+    return z
 
 
 def basic_point(problem: LCP | MixedLCP, lower: Vector, upper: Vector, sides: Sides, z: Vector, definite: bool) -> bool:
@@ -124,20 +178,69 @@ def basic_point(problem: LCP | MixedLCP, lower: Vector, upper: Vector, sides: Si
     return True
 
 
+@kernel
+def small_basic_point(M, q, sides, z, w):
+    """Solve for the rows inside of a z that is at its bounds, refined once; False where M_FF is singular."""
+    F = np.flatnonzero(sides == INSIDE)
+    k = F.size
+    block, swaps, step = np.empty((k, k)), np.empty(k, np.int64), np.empty(k)
+    for a in range(k):
+        for b in range(k):
+            block[a, b] = M[F[a], F[b]]
+    if not eliminate(block, swaps) or dense_weakest_pivot(block) <= SINGULAR:
+        return False
+    for _ in range(2):
+        value_of(M, q, z, w)
+        for a in range(k):
+            step[a] = w[F[a]]
+        substitute(block, swaps, step)
+        for a in range(k):
+            z[F[a]] -= step[a]
+    return True
+
+
+@kernel
+def value_of(M, q, z, w):
+    """w = M z + q."""
+    for i in range(q.size):
+        total = 0.0
+        for j in range(q.size):
+            total += M[i, j] * z[j]
+        w[i] = total + q[i]
+
+
 def submatrix(M: Matrix, F: NDArray[np.int64]) -> Matrix:
     return sparse.csr_array(M[F][:, F]) if sparse.issparse(M) else M[np.ix_(F, F)]
 
 
-def violations(z: Vector, w: Vector, lower: Vector, upper: Vector, sides: Sides) -> Sides:
+@kernel
+def violations(z, w, lower, upper, sides):
     """What must be added to `sides` so that every row that breaks its condition changes over."""
-    small_z, small_w = ROUNDING * np.abs(z).max(initial=0.0), ROUNDING * np.abs(w).max(initial=0.0)
     change = np.zeros(z.size, np.int8)
-    inside = sides == INSIDE
-    change[inside & (z < lower - small_z)] = AT_LOWER
-    change[inside & (z > upper + small_z)] = AT_UPPER
-    change[(sides == AT_LOWER) & (w < -small_w) & (lower < upper)] = 1
-    change[(sides == AT_UPPER) & (w > small_w) & (lower < upper)] = -1
+    small_z, small_w = 0.0, 0.0
+    for i in range(z.size):
+        small_z, small_w = max(small_z, ROUNDING * abs(z[i])), max(small_w, ROUNDING * abs(w[i]))
+    for i in range(z.size):
+        if sides[i] == INSIDE:
+            if z[i] < lower[i] - small_z:
+                change[i] = AT_LOWER
+            elif z[i] > upper[i] + small_z:
+                change[i] = AT_UPPER
+        elif lower[i] < upper[i]:
+            if sides[i] == AT_LOWER and w[i] < -small_w:
+                change[i] = 1
+            elif sides[i] == AT_UPPER and w[i] > small_w:
+                change[i] = -1
     return change
+
+
+@kernel
+def last_of(wrong):
+    """The last row that changes."""
+    last = wrong.size - 1
+    while wrong[last] == 0:
+        last -= 1
+    return last
 
 
 def is_symmetric(M: Matrix) -> bool:

@@ -22,7 +22,9 @@ refined against the data. If the residual still misses tol, the run is repeated 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -33,6 +35,7 @@ from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector, density, vector
 from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import residual
 from stickslip.solvers.basis import (
     IDENTITY,
     SPARSE_BELOW,
@@ -92,16 +95,23 @@ class Lemke:
             reduced = found
         else:
             raise InputError(f"Lemke: got a {type(problem).__name__}, expected an LCP or MixedLCP")
-        z, ended, pivots, ray = run(self, reduced, self.refactor)
-        answer = conclude(problem, self, reduced.expand(z), ended, pivots, started, ray)
+        answer = self.run(problem, reduced, self.refactor, 0, started)
         if answer.status is Status.STALLED and self.refactor > 1:
-            z, ended, more, ray = run(self, reduced, max(1, self.refactor // 8))
-            answer = conclude(problem, self, reduced.expand(z), ended, pivots + more, started, ray)
+            answer = self.run(problem, reduced, max(1, self.refactor // 8), answer.iterations, started)
         return answer
 
+    def run(
+        self, problem: LCP | MixedLCP, reduced: Reduced, refactor: int, pivots_before: int, started: float
+    ) -> Solution:
+        """One run of the method. A ray that starts at a solution needs no proof, which is what takes time."""
+        z, ended, pivots, ray = run(self, reduced, refactor)
+        x = reduced.expand(z)
+        certificate = None if ray is None or residual(problem, x) <= self.tol else ray()
+        return conclude(problem, self, x, ended, pivots_before + pivots, started, certificate)
 
-def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Status, int, Ray | None]:
-    """One run of the method, on the scaled problem."""
+
+def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Status, int, Callable[[], Ray] | None]:
+    """One run on the scaled problem; of a ray, the way to its certificate."""
     problem, n = reduced.lcp, reduced.lcp.size
     limit = 1000 + 50 * n if settings.max_iter is None else settings.max_iter
     if n <= SMALL and settings.covering is None and not sparse.issparse(problem.M):
@@ -123,7 +133,7 @@ def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Statu
             break
         factor = fresh
     z = basic_solution(basis, x, column)
-    ray = None if ended != RAY else ray_of(reduced, basis, x, entering, direction, z, column)
+    ray = None if ended != RAY else partial(ray_of, reduced, basis, x, entering, direction, z, column)
     return z, Status(ended), pivots, ray
 
 

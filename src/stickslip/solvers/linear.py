@@ -138,6 +138,51 @@ def dense_weakest_pivot(LU):
     return weakest
 
 
+# small and dense, inside compiled code
+
+
+@kernel
+def eliminate(A, swaps):
+    """P A = L U in place, by rows with the largest pivot of a column; False where a pivot is zero or not finite."""
+    n = A.shape[0]
+    for j in range(n):
+        p = j
+        for i in range(j + 1, n):
+            if abs(A[i, j]) > abs(A[p, j]):
+                p = i
+        swaps[j] = p
+        if not 0.0 < abs(A[p, j]) < np.inf:
+            return False
+        if p != j:
+            for c in range(n):
+                A[j, c], A[p, c] = A[p, c], A[j, c]
+        for i in range(j + 1, n):
+            if A[i, j] != 0.0:
+                share = A[i, j] / A[j, j]
+                A[i, j] = share
+                for c in range(j + 1, n):
+                    A[i, c] -= share * A[j, c]
+    return True
+
+
+@kernel
+def substitute(LU, swaps, b):
+    """b <- A⁻¹ b, with the factors of `eliminate`."""
+    n = b.size
+    for j in range(n):
+        b[j], b[swaps[j]] = b[swaps[j]], b[j]
+    for i in range(n):
+        total = b[i]
+        for j in range(i):
+            total -= LU[i, j] * b[j]
+        b[i] = total
+    for i in range(n - 1, -1, -1):
+        total = b[i]
+        for j in range(i + 1, n):
+            total -= LU[i, j] * b[j]
+        b[i] = total / LU[i, i]
+
+
 # sparse
 
 

@@ -184,11 +184,11 @@ def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution
 
 def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterator[Solver]:
     if x0 is not None:
-        yield replace(named("judice_pires", tol), max_iter=WARM)  # type: ignore[type-var]
+        yield limited("judice_pires", tol, WARM)
     large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > FEW_ROWS
     symmetric = (large or loose) and nearly_symmetric(problem.M)
     if loose and symmetric and (problem.M.diagonal() > 0).all():
-        yield replace(named("pgs", tol), max_iter=SWEEPS)  # type: ignore[type-var]
+        yield limited("pgs", tol, SWEEPS)
     if large and symmetric:
         yield named("interior_point", tol)
     yield named("lemke", tol)
@@ -201,26 +201,37 @@ def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterat
 
 def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Iterator[Solver]:
     if problem.contacts > MOST_CONTACTS:
-        yield replace(named("nsgs", tol), max_iter=LONG)  # type: ignore[type-var]
-        yield replace(named("admm", tol), max_iter=TURNS[0][0])  # type: ignore[type-var]
+        yield limited("nsgs", tol, LONG)
+        yield limited("admm", tol, TURNS[0][0])
         return
     yield patient_sweeps(tol, problem.dimension)
     yield named("cone_interior_point", tol)
     if any(answer.residual <= CLOSE for answer in tried):
-        yield replace(named("cone_newton", tol), max_iter=STEPS)  # type: ignore[type-var]
+        yield limited("cone_newton", tol, STEPS)
     for turns, steps in TURNS:
-        yield replace(named("admm", tol), max_iter=turns)  # type: ignore[type-var]
-        yield replace(named("cone_newton", tol), max_iter=steps)  # type: ignore[type-var]
+        yield limited("admm", tol, turns)
+        yield limited("cone_newton", tol, steps)
 
 
 def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Iterator[Solver]:
-    yield replace(named("limit_surface_gauss_seidel", tol), patience=DISTRIBUTED)  # type: ignore[type-var]
+    yield patient_limit_surface(tol)
     if problem.contacts <= MOST_DENSE:
         yield named("limit_surface_newton", tol)
         if isinstance(problem.surface, Ellipsoid):
             yield named("potential_reduction", tol)
             yield named("limit_surface_newton", tol)
-    yield replace(named("limit_surface_gauss_seidel", tol), max_iter=LONG)  # type: ignore[type-var]
+    yield limited("limit_surface_gauss_seidel", tol, LONG)
+
+
+@lru_cache(maxsize=64)
+def limited(method: str, tol: float, max_iter: int) -> Solver:
+    """A method with a limit of its own on iterations."""
+    return replace(named(method, tol), max_iter=max_iter)  # type: ignore[type-var]
+
+
+@lru_cache(maxsize=64)
+def patient_limit_surface(tol: float) -> Solver:
+    return replace(named("limit_surface_gauss_seidel", tol), patience=DISTRIBUTED)  # type: ignore[type-var]
 
 
 @lru_cache(maxsize=64)
