@@ -11,9 +11,10 @@ be either. Relaxation() makes it so: then the load is shared as equal springs sh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from stickslip.friction.cones import RoundCones
+from stickslip.friction.formulation import Scheme
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
 
 
@@ -23,4 +24,4 @@ class Coulomb(RoundCones):
 
     stabilisation: Stabilisation = GENTLE
 
-    scheme: ClassVar[Literal["midpoint", "euler"]] = "midpoint"
+    scheme: ClassVar[Scheme] = "midpoint"

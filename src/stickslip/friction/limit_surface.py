@@ -25,7 +25,7 @@ from scipy import sparse
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.cones import cone_rows, cone_unknowns
-from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed
+from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed, Scheme
 from stickslip.friction.impact import check_speed
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
 from stickslip.problems.friction_sets import ELLIPSOID, Ellipsoid, FrictionMap, FrictionSet, Mixed
@@ -46,7 +46,7 @@ class LimitSurface(Formulation):
 
     spin: ClassVar[bool] = True
     tolerance: ClassVar[float] = LimitSurfaceProblem.tolerance
-    scheme: ClassVar[Literal["midpoint", "euler"]] = "midpoint"
+    scheme: ClassVar[Scheme] = "midpoint"
 
     def __post_init__(self) -> None:
         super().__post_init__()

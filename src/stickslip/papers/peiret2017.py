@@ -27,7 +27,6 @@ from stickslip.friction.stabilisation import Relaxation
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.problems.matrix import as_dense
-from stickslip.scene.compile import compile_scene
 from stickslip.scene.materials import Material
 from stickslip.scene.scene import Scene
 from stickslip.engine.compare import Comparison, compare, turn
