@@ -45,6 +45,16 @@ if TYPE_CHECKING:
     from stickslip.dynamics.pinocchio import FramePoint as FramePoint
     from stickslip.dynamics.pinocchio import Robot as Robot
     from stickslip.dynamics.pinocchio import load_robot as load_robot
+    from stickslip.engine.integrate import PenaltyRun as PenaltyRun
+    from stickslip.engine.integrate import integrate_system as integrate_system
+    from stickslip.engine.jam import Jam as Jam
+    from stickslip.engine.jam import through_jam as through_jam
+    from stickslip.engine.simulate import simulate as simulate
+    from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
+    from stickslip.engine.systems import SystemTrajectory as SystemTrajectory
+    from stickslip.engine.systems import simulate_system as simulate_system
+    from stickslip.engine.trajectory import Trajectory as Trajectory
+    from stickslip.engine.watch import JamEvent as JamEvent
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
     from stickslip.errors import IntegrationFailed as IntegrationFailed
@@ -94,16 +104,6 @@ if TYPE_CHECKING:
     from stickslip.scene.files import save_scene as save_scene
     from stickslip.scene.materials import Material as Material
     from stickslip.scene.scene import Scene as Scene
-    from stickslip.engine.integrate import PenaltyRun as PenaltyRun
-    from stickslip.engine.integrate import integrate_system as integrate_system
-    from stickslip.engine.jam import Jam as Jam
-    from stickslip.engine.jam import through_jam as through_jam
-    from stickslip.engine.simulate import simulate as simulate
-    from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
-    from stickslip.engine.systems import SystemTrajectory as SystemTrajectory
-    from stickslip.engine.systems import simulate_system as simulate_system
-    from stickslip.engine.trajectory import Trajectory as Trajectory
-    from stickslip.engine.watch import JamEvent as JamEvent
     from stickslip.solvers.admm import ADMM as ADMM
     from stickslip.solvers.apgd import APGD as APGD
     from stickslip.solvers.cone_interior_point import ConeInteriorPoint as ConeInteriorPoint

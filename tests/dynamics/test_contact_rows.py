@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from stickslip.dynamics.delassus import delassus_blocks
 
 import stickslip as ss
 from stickslip.collision.contacts import room_for
 from stickslip.dynamics.contact_rows import contact_velocity, fill_rows, push, room_for_rows, set_frame
-from stickslip.dynamics.delassus import delassus_blocks
 from stickslip.dynamics.motion import advance, bodies_of, free_motion
 from stickslip.dynamics.rotations import to_matrix
 from stickslip.scene.compile import compile_scene

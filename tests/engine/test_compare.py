@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from stickslip.engine.compare import compare, reference_law, turn
+from stickslip.engine.simulate import simulate
 from stickslip.errors import InputError
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.stabilisation import Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
 from stickslip.scene.scene import Scene
-from stickslip.engine.compare import compare, reference_law, turn
-from stickslip.engine.simulate import simulate
 from stickslip.solvers.nsgs import NSGS
 from stickslip.view.comparisons import draw_comparison, seen
 

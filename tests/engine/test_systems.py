@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 import stickslip as ss
 from stickslip.dynamics.generalized import evaluate
 from stickslip.dynamics.mechanisms import arm_on_the_plane
+from stickslip.engine.names import FORMULATIONS
 from stickslip.problems.contact_states import State
 from stickslip.scene.shapes import Point
-from stickslip.engine.names import FORMULATIONS
 
 EVERY = [make() for make in FORMULATIONS.values() if make is not ss.LimitSurface]  # that is for bodies in space
 NAME = lambda formulation: type(formulation).__name__  # noqa: E731

@@ -9,7 +9,16 @@ import numpy as np
 
 from stickslip.engine.finish import begin
 from stickslip.engine.march import FRESH, LOOK, Ended, march
-from stickslip.engine.outside import Solved, finish_sweeps, matrix_of, members_of, put_back, rows_of, solve_rows, whole_step
+from stickslip.engine.outside import (
+    Solved,
+    finish_sweeps,
+    matrix_of,
+    members_of,
+    put_back,
+    rows_of,
+    solve_rows,
+    whole_step,
+)
 from stickslip.engine.rows import (
     ACTIVE,
     FOUND,

@@ -1,10 +1,10 @@
 """From the impulses of a step to the state at its end, and what is recorded of it.
 
-    velocities    v⁺ of all bodies, and the impulses of bilateral joint rows
-    hit           which bodies move with v⁺ instead of ½ (v + v⁺): see `mark_hit`
-    move          positions; those of joints corrected (dynamics/held.py)
-    states        open, stick or slip
-    remember      the impulses, for the next step
+velocities    v⁺ of all bodies, and the impulses of bilateral joint rows
+hit           which bodies move with v⁺ instead of ½ (v + v⁺): see `mark_hit`
+move          positions; those of joints corrected (dynamics/held.py)
+states        open, stick or slip
+remember      the impulses, for the next step
 """
 
 from __future__ import annotations
@@ -158,7 +158,11 @@ def note_contacts(
         record.gap[j], record.left_out[j] = contacts.gap[i], rows.part[i]
         fill_frame(contacts.normal[i, 0], contacts.normal[i, 1], contacts.normal[i, 2], planar, frame)
         for c in range(3):
-            record.point[j, c], record.normal[j, c], record.tangent[j, c] = contacts.point[i, c], frame[0, c], frame[1, c]
+            record.point[j, c], record.normal[j, c], record.tangent[j, c] = (
+                contacts.point[i, c],
+                frame[0, c],
+                frame[1, c],
+            )
             record.impulse[j, c] = record.velocity_after[j, c] = 0.0
         record.moment[j] = record.spin[j] = 0.0
         record.friction[j], record.state[j] = friction[material[a], material[b]], OPEN

@@ -69,12 +69,15 @@ def simulate(
     steps = count_steps(duration, dt)
     model, state, drives = compile_scene(scene)
     start = state.copy()
-    engine = Engine(
-        model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scheme
-    )
+    engine = Engine(model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scheme)
     run = Run(engine, scene.names, watch_for(watch))
     header = Header.of(
-        model, scene.names, dt=engine.h, formulation=repr(formulation), solver=str(engine.solver), tol=engine.tol,
+        model,
+        scene.names,
+        dt=engine.h,
+        formulation=repr(formulation),
+        solver=str(engine.solver),
+        tol=engine.tol,
         methods=METHODS,
     )
     with Recorder(header, start, path) as recorder, progress_bar(steps, progress) as done:
