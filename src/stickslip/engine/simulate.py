@@ -61,9 +61,9 @@ def simulate(
     the formulation where none is given. `tol`: bound on the residual of each step, the problem's own where none is
     given. `path`: an HDF5 file that grows with the run. `progress`: a bar on stderr; where None, on a terminal and for
     runs that take more than two seconds. `watch`: "jamming" looks for sliding contacts that enter their locking sector,
-    step by step; what it found is in `events` of the trajectory. `scheme`: how bodies in contact move; "midpoint" by the
-    mean of their velocities at both ends of the step, second order in dt, "euler" by that at its end, as most papers
-    print it; that of the formulation where none is given. Bodies that nothing touches move by the mean.
+    step by step; what it found is in `events` of the trajectory. `scheme`: how bodies in contact move: "midpoint", by
+    the mean of their velocities at both ends of the step, second order in dt, or "euler", by that at its end, as most
+    papers print it; that of the formulation where none is given. Bodies that nothing touches move by the mean.
     """
     formulation: Formulation = Coulomb() if friction is None else friction
     steps = count_steps(duration, dt)
