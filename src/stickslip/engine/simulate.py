@@ -115,6 +115,14 @@ def count_steps(duration: float, dt: float) -> int:
     return steps
 
 
+def tolerance(formulation: Formulation, solver: str | Solver, tol: float | None) -> float:
+    """That each step is solved to: the caller's, the solver's, or that of the problem the formulation makes."""
+    if tol is not None:
+        return tol
+    posed = ConeProblem if isinstance(formulation, ROUND) else LCP
+    return getattr(solver, "tol", posed.tolerance)
+
+
 @dataclass(eq=False)
 class Run:
     """A run under way."""
@@ -132,11 +140,7 @@ class Run:
 
     @property
     def tolerance(self) -> float:
-        """That each step is solved to: the caller's, the solver's, or that of the problem the formulation makes."""
-        if self.tol is not None:
-            return self.tol
-        posed = ConeProblem if isinstance(self.formulation, ROUND) else LCP
-        return getattr(self.solver, "tol", posed.tolerance)
+        return tolerance(self.formulation, self.solver, self.tol)
 
     def chunks(self, steps: int) -> Iterator[Chunk]:
         """The steps, some at a time."""

@@ -9,9 +9,10 @@ as of joints. The method is of order one; forces that depend on q and v are thos
 
 from __future__ import annotations
 
+import os
 import time as clock
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from stickslip.dynamics.generalized import Instant, System, evaluate
 from stickslip.dynamics.joints import RECOVERY
-from stickslip.engine.simulate import count_steps
+from stickslip.engine.recorder import Header, Recorder
+from stickslip.engine.simulate import count_steps, progress_bar, tolerance
 from stickslip.engine.step import (
     LAGGED,
     contact_states,
@@ -27,52 +29,18 @@ from stickslip.engine.step import (
     loaded_without_friction,
     solve_contacts,
 )
+from stickslip.engine.system_trajectory import SystemTrajectory, contact_columns, in_space
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.errors import StepFailed
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.problems.files import save
-from stickslip.problems.matrix import Dense, Indices, Vector, vector
-from stickslip.solvers.solution import Solution, Solver, Status
+from stickslip.problems.matrix import Indices, Vector, vector
+from stickslip.solvers.solution import Solution, Solver
+from stickslip.solvers.solve import METHODS
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
-
-
-@dataclass(frozen=True, eq=False)
-class SystemTrajectory:
-    """What a run of a system leaves. Step i leads from time[i] to time[i + 1]; d is 2 or 3 components, normal first."""
-
-    system: System
-    time: Vector  # (n + 1,)   [s]
-    q: Dense  # (n + 1, p)
-    v: Dense  # (n + 1, n_v)
-    gap: Dense  # (n + 1, nc)   [m]
-    impulse: Dense  # (n, nc, d)   [N s]
-    velocity: Dense  # (n, nc, d)   of the contacts at the end of the step, with the rows of its start   [m/s]
-    friction: Dense  # (n, nc)   coefficient that held
-    state: Indices  # (n, nc)   of problems.contact_states.State
-    status: Indices  # (n,)   of solvers.solution.Status
-    residual: Vector  # (n,)
-    iterations: Indices  # (n,)
-    seconds: Vector  # (n,)
-    events: tuple[JamEvent, ...] = ()  # what a watch saw
-
-    def __len__(self) -> int:
-        return self.status.size
-
-    @property
-    def failures(self) -> Indices:
-        """Steps that were not solved."""
-        return np.flatnonzero(self.status != Status.SOLVED)
-
-    @property
-    def kinetic_energy(self) -> Vector:
-        """(n + 1,) ½ vᵀ M(q) v   [J]."""
-        return np.array([v @ np.asarray(self.system.mass(q)) @ v / 2 for q, v in zip(self.q, self.v, strict=True)])
-
-    def __repr__(self) -> str:
-        return f"SystemTrajectory({self.system.name!r}, steps={len(self)}, failures={self.failures.size})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +52,10 @@ class SystemStep:
     q: Vector
     v: Vector
     impulse: Vector  # (d nc,)
+    joints: Vector  # (m,)   of the constraint's rows
     velocity: Vector  # (d nc,)
     friction: Vector  # (nc,)
+    state: Indices  # (nc,)
     seconds: float
 
 
@@ -101,6 +71,8 @@ def simulate_system(
     force: Force | None = None,
     keep_going: bool = False,
     watch: Literal["jamming"] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
 ) -> SystemTrajectory:
     """Run a system from (q, v) for `duration` seconds in steps of `dt`; words are those of `simulate`.
 
@@ -108,35 +80,76 @@ def simulate_system(
     `events` the sliding contacts that enter their locking sector.
     """
     formulation: Formulation = Coulomb() if friction is None else friction
+    method = solver or formulation.solver
     steps = count_steps(duration, dt)
     at = evaluate(system, q, v)
     watching = watch_for(watch)
-    made: list[SystemStep] = []
-    events: list[JamEvent] = []
+    header = Header.of_system(
+        system,
+        at,
+        dt=float(dt),
+        formulation=repr(formulation),
+        solver=str(method),
+        tol=tolerance(formulation, method, tol),
+        methods=methods_of(method),
+    )
     previous = np.zeros(len(at.A))
-    states, gaps = [(at.q, at.v)], [at.gap]
-    for number in range(steps):
-        applied = applied_force(system, force, number * dt, at)
-        one = step_system(system, at, dt, applied, formulation, solver or formulation.solver, tol, previous)
-        if not one.answer.solved and not keep_going:
-            error = failure(system, one.answer, number, dt)
-            error.trajectory = trajectory(system, dt, states, gaps, made)
-            raise error
-        made.append(one)
-        if watching is not None:
-            events += look(watching, system, one, formulation.slip_speed, number, dt)
-        previous = one.impulse
-        at = evaluate(system, one.q, one.v)
-        states.append((at.q, at.v))
-        gaps.append(at.gap)
-    return replace(trajectory(system, dt, states, gaps, made), events=tuple(events))
+    with Recorder(header, state_of(at), path) as recorder, progress_bar(steps, progress) as done:
+        for number in range(steps):
+            applied = applied_force(system, force, number * dt, at)
+            one = step_system(system, at, dt, applied, formulation, method, tol, previous)
+            if not one.answer.solved and not keep_going:
+                error = failure(system, one.answer, number, dt)
+                error.trajectory = SystemTrajectory(recorder.finish(finished=False), system)
+                raise error
+            events = () if watching is None else look(watching, system, one, formulation.slip_speed, number, dt)
+            gap, previous = at.gap, one.impulse
+            at = evaluate(system, one.q, one.v)
+            recorder.add(columns_of(header, one, gap, at, (number + 1) * dt), events)
+            done(1)
+        return SystemTrajectory(recorder.finish(), system)
 
 
-def look(watch: JamWatch, system: System, one: SystemStep, slip_speed: float, number: int, dt: float) -> list[JamEvent]:
-    """Have the watch look at a step; contacts are known by their numbers."""
-    states = contact_states(one.problem, one.friction, one.impulse, one.velocity)
+def methods_of(solver: str | Solver) -> tuple[str, ...]:
+    """What may solve a step: the classes of all solvers, and that of the user's own."""
+    own = () if isinstance(solver, str) else (type(solver).__name__,)
+    return tuple(dict.fromkeys(("none", *(name for _, name in METHODS.values()), *own)))
+
+
+def state_of(at: Instant) -> dict[str, Any]:
+    return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
+
+
+def columns_of(header: Header, one: SystemStep, gap: Vector, after: Instant, now: float) -> dict[str, Any]:
+    """The columns of the recorder for one step, which began with the gaps `gap`."""
+    answer, d = one.answer, header.dimension
+    step = {
+        "time": now,
+        **state_of(after),
+        "status": int(answer.status),
+        "iterations": answer.iterations,
+        "residual": answer.residual,
+        "seconds": one.seconds,
+        "method": header.methods.index(type(answer.solver).__name__) if answer.problem.size else 0,
+        "joint_impulse": one.joints,
+    }
+    contacts = {
+        "friction": one.friction,
+        "gap": gap,
+        "impulse": in_space(one.impulse.reshape(-1, d)),
+        "velocity": in_space(one.velocity.reshape(-1, d)),
+        "state": one.state,
+    }
+    rows = contact_columns(1, gap.size, {name: value[None] for name, value in contacts.items()})
+    return {name: np.asarray(value)[None] for name, value in step.items()} | rows
+
+
+def look(
+    watch: JamWatch, system: System, one: SystemStep, slip_speed: float, number: int, dt: float
+) -> Sequence[JamEvent]:
+    """What the watch sees in a step; contacts are known by their numbers."""
     contacts = [(i, contact.name) for i, contact in enumerate(system.contacts)]
-    return watch.look(one.problem, one.friction, states, slip_speed, number * dt, number, contacts)
+    return watch.look(one.problem, one.friction, one.state, slip_speed, number * dt, number, contacts)
 
 
 def step_system(
@@ -157,14 +170,17 @@ def step_system(
         problem = loaded_without_friction(problem, new, formulation, solver, tol) if new.any() else problem
     impulses, answer = solve_contacts(formulation, problem, solver, tol)
     v = problem.velocity_after(impulses)
+    velocity, mu = problem.H.T @ v, friction_that_held(problem, formulation.slip_speed)
     return SystemStep(
         problem=problem,
         answer=answer,
         q=system.moved(at.q, h * v),
         v=v,
         impulse=impulses.p,
-        velocity=problem.H.T @ v,
-        friction=friction_that_held(problem, formulation.slip_speed),
+        joints=impulses.joints,
+        velocity=velocity,
+        friction=mu,
+        state=contact_states(problem, mu, impulses.p, velocity),
         seconds=clock.perf_counter() - started,
     )
 
@@ -208,32 +224,4 @@ def failure(system: System, answer: Solution, number: int, dt: float) -> StepFai
         answer,
         number,
         file,
-    )
-
-
-def trajectory(
-    system: System, dt: float, states: list[tuple[Vector, Vector]], gaps: list[Vector], made: list[SystemStep]
-) -> SystemTrajectory:
-    nc, n = len(system.contacts), len(made)
-    d = made[0].problem.dimension if made else 3
-
-    def contacts(name: str) -> Dense:
-        return np.array([getattr(one, name) for one in made], float).reshape(n, nc, -1 if n * nc else d)
-
-    return SystemTrajectory(
-        system=system,
-        time=dt * np.arange(n + 1.0),
-        q=np.array([q for q, _ in states]),
-        v=np.array([v for _, v in states]),
-        gap=np.array(gaps),
-        impulse=contacts("impulse"),
-        velocity=contacts("velocity"),
-        friction=np.array([one.friction for one in made], float).reshape(n, nc),
-        state=np.array(
-            [contact_states(one.problem, one.friction, one.impulse, one.velocity) for one in made], np.int64
-        ).reshape(n, nc),
-        status=np.array([int(one.answer.status) for one in made], np.int64),
-        residual=np.array([one.answer.residual for one in made]),
-        iterations=np.array([one.answer.iterations for one in made], np.int64),
-        seconds=np.array([one.seconds for one in made]),
     )
