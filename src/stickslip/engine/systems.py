@@ -1,10 +1,23 @@
 """`simulate_system(system, q, v, ...)`: steps of a system in generalized coordinates under any formulation of friction.
 
-    M(q) v⁺ = M(q) v + h (f - c(q, v)) + Aᵀ(q) p + Gᵀ(q) ν,    q⁺ = q moved by h v⁺                           (1)
+One step of size h from (q, v), G the rows of the constraint, e its error, S = G M⁻¹ Gᵀ:
 
-is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
-take part in every step; those that are open carry nothing. Of the error of a constraint half is taken back in a step,
-as of joints. The method is of order one; forces that depend on q and v are those at the start of the step.
+    v_f = v + h a(t + h/2, q_m, v_m)            without contacts and constraint, a = M⁻¹ (f - c) at the middle     (1)
+    M(q) v⁺ = M(q) v_f + Aᵀ(q) p + Gᵀ(q) ν      p by the formulation, ν so that G(q) v⁺ = 0                        (2)
+    q⁺ = q moved by h w + D                     w = (v + v⁺)/2, or v⁺ where something is hit                       (3)
+    v_next = v̂ - M⁻¹Gᵀ S⁺ G v̂ at q⁺             v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ G v_f / 2                          (4)
+
+(2) is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
+take part in every step; those that are open carry nothing. The middle is that of a step along the constraint,
+q_m = q moved by h v / 2 and v_m = v + h v̇ / 2. D takes the constraint's error to (1 - RECOVERY) of what it was at the
+start, by Newton's method with the matrices at q; D_r is what of it takes back, and no velocity. (4) gives half of the
+impulse that holds the smooth forces back, for the constraint at q⁺ to give it there: this is RATTLE [1] in the form
+drift, kick, drift. Where nothing is hit, steps are of order two, and the energy of free motion does not drift.
+
+Something is hit where a contact carries an impulse that was approached faster than the formulation's rest speed, and
+under the formulations of EULER, which are defined by it, where any contact carries one: then (3) is Euler's.
+
+[1] Andersen, Rattle: a "velocity" version of the Shake algorithm, J. Computational Physics 52 (1983) 24-34.
 """
 
 from __future__ import annotations
@@ -17,8 +30,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import linalg
 
-from stickslip.dynamics.generalized import Instant, System, evaluate
+from stickslip.dynamics.constrained import drift, pull, response
+from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.simulate import count_steps, progress_bar, tolerance
@@ -36,9 +51,14 @@ from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.problems.files import save
-from stickslip.problems.matrix import Indices, Vector, vector
+from stickslip.problems.matrix import Dense, Indices, Vector, vector
 from stickslip.solvers.solution import Solution, Solver
 from stickslip.solvers.solve import METHODS
+
+EULER = frozenset(
+    {"StewartTrinkle", "AnitescuPotra", "Box", "Hybrid", "Phantom", "CompliantCone", "CompliantCylinder"}
+)  # formulations whose authors step with the velocity at the end
+NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
 
@@ -49,11 +69,10 @@ class SystemStep:
 
     problem: ContactProblem
     answer: Solution
-    q: Vector
-    v: Vector
+    after: Instant
     impulse: Vector  # (d nc,)
     joints: Vector  # (m,)   of the constraint's rows
-    velocity: Vector  # (d nc,)
+    velocity: Vector  # (d nc,)   A(q) v⁺
     friction: Vector  # (nc,)
     state: Indices  # (nc,)
     seconds: float
@@ -93,19 +112,17 @@ def simulate_system(
         tol=tolerance(formulation, method, tol),
         methods=methods_of(method),
     )
-    previous = np.zeros(len(at.A))
+    previous, applied = np.zeros(len(at.A)), applied_force(system, force)
     with Recorder(header, state_of(at), path) as recorder, progress_bar(steps, progress) as done:
         for number in range(steps):
-            applied = applied_force(system, force, number * dt, at)
-            one = step_system(system, at, dt, applied, formulation, method, tol, previous)
+            one = step_system(system, at, dt, applied, number * dt, formulation, method, tol, previous)
             if not one.answer.solved and not keep_going:
                 error = failure(system, one.answer, number, dt)
                 error.trajectory = SystemTrajectory(recorder.finish(finished=False), system)
                 raise error
             events = () if watching is None else look(watching, system, one, formulation.slip_speed, number, dt)
-            gap, previous = at.gap, one.impulse
-            at = evaluate(system, one.q, one.v)
-            recorder.add(columns_of(header, one, gap, at, (number + 1) * dt), events)
+            recorder.add(columns_of(header, one, at.gap, (number + 1) * dt), events)
+            at, previous = one.after, one.impulse
             done(1)
         return SystemTrajectory(recorder.finish(), system)
 
@@ -120,12 +137,12 @@ def state_of(at: Instant) -> dict[str, Any]:
     return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
 
 
-def columns_of(header: Header, one: SystemStep, gap: Vector, after: Instant, now: float) -> dict[str, Any]:
+def columns_of(header: Header, one: SystemStep, gap: Vector, now: float) -> dict[str, Any]:
     """The columns of the recorder for one step, which began with the gaps `gap`."""
     answer, d = one.answer, header.dimension
     step = {
         "time": now,
-        **state_of(after),
+        **state_of(one.after),
         "status": int(answer.status),
         "iterations": answer.iterations,
         "residual": answer.residual,
@@ -156,26 +173,32 @@ def step_system(
     system: System,
     at: Instant,
     h: float,
-    force: Vector,
+    force: Callable[[float, Vector, Vector], Vector],
+    now: float,
     formulation: Formulation,
     solver: str | Solver,
     tol: float | None,
     previous: Vector,
 ) -> SystemStep:
-    """One step (1) from an instant; `previous` are the contact impulses of the step before."""
+    """One step from an instant at the time `now`; `previous` are the contact impulses of the step before."""
     started = clock.perf_counter()
-    problem = system_problem(system, at, h, force, previous)
+    free, back = free_velocity(system, at, h, force, now), pull(at)
+    problem = system_problem(system, at, h, free, previous)
     if isinstance(formulation, LAGGED) and problem.contacts:
         new = previous[:: problem.dimension] == 0
         problem = loaded_without_friction(problem, new, formulation, solver, tol) if new.any() else problem
     impulses, answer = solve_contacts(formulation, problem, solver, tol)
     v = problem.velocity_after(impulses)
     velocity, mu = problem.H.T @ v, friction_that_held(problem, formulation.slip_speed)
+    w = v if hits(problem, formulation, impulses.p) else 0.5 * (at.v + v)
+    q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w))
+    after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free))
+    if len(at.G):
+        after = evaluate(system, q, after.v - pull(after) @ (after.G @ after.v))
     return SystemStep(
         problem=problem,
         answer=answer,
-        q=system.moved(at.q, h * v),
-        v=v,
+        after=after,
         impulse=impulses.p,
         joints=impulses.joints,
         velocity=velocity,
@@ -185,15 +208,48 @@ def step_system(
     )
 
 
+def free_velocity(
+    system: System, at: Instant, h: float, force: Callable[[float, Vector, Vector], Vector], now: float
+) -> Vector:
+    """v_f of (1)."""
+    start = response(at, (force(now, at.q, at.v) - at.bias)[:, None])[:, 0] + drift(at)
+    q, v, n = system.moved(at.q, 0.5 * h * at.v), at.v + 0.5 * h * start, system.velocities
+    bias = vector(system.name, "bias", system.bias(q, v), n)
+    M = positive_definite(system.name, "M", system.mass(q), n)
+    return at.v + h * linalg.solve(M, force(now + 0.5 * h, q, v) - bias, assume_a="pos")
+
+
+def hits(problem: ContactProblem, formulation: Formulation, p: Vector) -> bool:
+    """Is something hit in this step?"""
+    d = problem.dimension
+    carries, fast = p[::d] > 0, problem.start_velocity[::d] < -formulation.impact.rest_speed
+    return bool((carries & (fast | (type(formulation).__name__ in EULER))).any())
+
+
+def onto_constraint(system: System, at: Instant, back: Dense, q: Vector) -> tuple[Vector, Vector]:
+    """q moved by D of (3), and D - D_r."""
+    shift = np.zeros_like(at.v)
+    if system.constraint is None or system.constraint.error is None:
+        return q, shift
+    left = (1.0 - RECOVERY) * at.constraint_error
+    for _ in range(NEWTON):
+        error = vector(system.name, "constraint error", system.constraint.error(q), left.size)
+        correction = -back @ (error - left)
+        q, shift = system.moved(q, correction), shift + correction
+        if np.abs(correction).max() <= ROUNDING * (1.0 + np.abs(q).max()):
+            break
+    return q, shift + RECOVERY * back @ at.constraint_error
+
+
 def system_problem(
-    system: System, at: Instant, h: float, force: Vector | float = 0.0, previous: Vector | None = None
+    system: System, at: Instant, h: float, free: Vector, previous: Vector | None = None
 ) -> ContactProblem:
-    """The ContactProblem of a step of size h."""
+    """The ContactProblem (2) of a step of size h; `free` is the velocity v_f that it would end with."""
     contacts = system.contacts
     return ContactProblem(
         h=h,
         M=at.M,
-        f=at.M @ at.v + h * (force - at.bias),
+        f=at.M @ free,
         v=at.v,
         H=at.A.T,
         mu=np.array([contact.friction for contact in contacts], float),
@@ -202,15 +258,17 @@ def system_problem(
         restitution=[contact.restitution for contact in contacts],
         previous=previous,
         G=at.G.T,
-        b=RECOVERY * at.constraint_error / h,
     )
 
 
-def applied_force(system: System, force: Force | None, now: float, at: Instant) -> Vector:
-    if force is None:
-        return np.zeros(system.velocities)
-    given: Any = force(now, at.q, at.v) if callable(force) else force
-    return vector(system.name, "force", given, system.velocities)
+def applied_force(system: System, force: Force | None) -> Callable[[float, Vector, Vector], Vector]:
+    """The generalized forces beside the bias, as a function that checks them."""
+    given: Any = np.zeros(system.velocities) if force is None else force
+
+    def applied(now: float, q: Vector, v: Vector) -> Vector:
+        return vector(system.name, "force", given(now, q, v) if callable(given) else given, system.velocities)
+
+    return applied
 
 
 def failure(system: System, answer: Solution, number: int, dt: float) -> StepFailed:
