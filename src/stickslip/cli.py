@@ -448,7 +448,7 @@ def show_run(console: Console, scene: str, trajectory: Trajectory) -> None:
     moving = np.flatnonzero(header.kind != Kind.STATIC)
     solved = Text(f"{failed} not solved", "red") if failed else Text("all solved", "green")
     table = Table.grid(padding=(0, 2))
-    table.add_row("scene", Text(f"{scene}: {len(header.names)} bodies, {moving.size} moving"))
+    table.add_row("scene", Text(f"{scene}: {header.bodies} bodies, {moving.size} moving"))
     table.add_row("friction", Text(f"{header.formulation} by {header.solver}"))
     table.add_row("steps", Text(f"{len(trajectory)} of {header.dt:g} s, ") + solved)
     table.add_row("contacts", f"{contacts.max()} at most, {contacts[-1]} at the end, {contacts.mean():.3g} on average")

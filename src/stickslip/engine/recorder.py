@@ -272,6 +272,10 @@ class Header:
         )
 
     @property
+    def bodies(self) -> int:
+        return len(self.names) if self.world == SCENE else 0
+
+    @property
     def dimension(self) -> int:
         """Components of a contact."""
         return 2 if self.planar else 3

@@ -245,7 +245,7 @@ class Trajectory:
         header, residual, failed = self.header, self.residual, self.failures.size
         parts = [
             f"{counted(len(self), 'step')} to {self.time[-1]:.6g} s" + ("" if self.finished else ", cut off"),
-            counted(len(header.names), "body", "bodies") if header.world == SCENE else repr(header.name),
+            counted(header.bodies, "body", "bodies") if header.world == SCENE else repr(header.name),
             counted(self._record.rows("contacts/gap"), "contact"),
             f"{header.formulation} by {header.solver}",
             f"residual <= {np.max(residual, initial=0.0):.1e}",
