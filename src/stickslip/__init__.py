@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from stickslip.dynamics.pinocchio import FramePoint as FramePoint
     from stickslip.dynamics.pinocchio import Robot as Robot
     from stickslip.dynamics.pinocchio import load_robot as load_robot
-    from stickslip.engine.integrate import PenaltyRun as PenaltyRun
     from stickslip.engine.integrate import integrate_system as integrate_system
     from stickslip.engine.jam import Jam as Jam
     from stickslip.engine.jam import through_jam as through_jam
     from stickslip.engine.simulate import simulate as simulate
     from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
-    from stickslip.engine.systems import SystemTrajectory as SystemTrajectory
+    from stickslip.engine.system_trajectory import PenaltyRun as PenaltyRun
+    from stickslip.engine.system_trajectory import SystemTrajectory as SystemTrajectory
     from stickslip.engine.systems import simulate_system as simulate_system
     from stickslip.engine.trajectory import Trajectory as Trajectory
     from stickslip.engine.watch import JamEvent as JamEvent
@@ -222,13 +222,13 @@ _HOME = {
     "save_scene": "scene.files",
     "Material": "scene.materials",
     "Scene": "scene.scene",
-    "PenaltyRun": "engine.integrate",
+    "PenaltyRun": "engine.system_trajectory",
     "integrate_system": "engine.integrate",
     "Jam": "engine.jam",
     "through_jam": "engine.jam",
     "simulate": "engine.simulate",
     "stiff_limit": "engine.stiff_limit",
-    "SystemTrajectory": "engine.systems",
+    "SystemTrajectory": "engine.system_trajectory",
     "simulate_system": "engine.systems",
     "Trajectory": "engine.trajectory",
     "JamEvent": "engine.watch",

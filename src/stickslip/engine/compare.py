@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.engine.simulate import count_steps, simulate
+from stickslip.engine.running import count_steps
+from stickslip.engine.simulate import simulate
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
