@@ -214,7 +214,7 @@ def times_transposed(A, x, y, z):
 
 @bare
 def move(bodies, state, h, v, hit):
-    """Move every body for a time h, with v (nb, 6) at its end; where it is hit (nb,), it moves with v all of the time."""
+    """Move every body for a time h, with v (nb, 6) at its end; where it is hit (nb,), with v all of the time."""
     for i in range(v.shape[0]):
         if bodies.kind[i] == STATIC:
             continue

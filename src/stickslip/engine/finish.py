@@ -175,7 +175,7 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
 def note_contacts(
     record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, p, v, frame
 ):  # fmt: skip
-    """All contacts found, those left out too. Impulses below tol times the greatest count for nothing in their states."""
+    """All contacts found, those left out too. Impulses below tol times the greatest count for nothing in states."""
     D, at, greatest = rows.jacobian.shape[2], 0, 0.0
     for i in range(found):
         if rows.part[i] == TAKES_PART:

@@ -78,8 +78,8 @@ def settle(work, rules, island, moved):
             error_after, solved = corrected(
                 member, n, rows.body, rows.jacobian, rows.start, rows.reached, rows.response, work.moving, work.free,
                 work.bodies.inverse_mass, work.bodies.inverse, law.w, law.compliance, soft, law.mu, law.shift,
-                law.scale, law.lower, law.upper, law.q, work.islands.stiff[island] == 1, work.islands.degree, work.islands.label,
-                error, tol, p, answer.u, free, v,
+                law.scale, law.lower, law.upper, law.q, work.islands.stiff[island] == 1, work.islands.degree,
+                work.islands.label, error, tol, p, answer.u, free, v,
             )  # fmt: skip
             helps = error_after < 0.5 * error
             error = error_after
