@@ -140,7 +140,7 @@ def test_where_it_gives_up_others_solve_the_step(monkeypatch, most):
         monkeypatch.setattr(outside, "ConeInteriorPoint", partial(ConeInteriorPoint, max_iter=most))
     other = ss.simulate(scene, STEPS * H, H, friction=friction, tol=1e-11)
     assert_alike(run, other, 1e-8)
-    assert ("ConeInteriorPoint" in other.method) == (most is None)
+    assert not {"sweeps", "correction"} & set(other.method)
 
 
 def test_there_is_room_for_as_many_contacts_as_there_are():
