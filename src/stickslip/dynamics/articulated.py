@@ -148,9 +148,7 @@ def eliminated(
     return order
 
 
-def outer_bodies(
-    neighbours: dict[int, set[int]], component: set[int], fixed: set[int], bodies: int
-) -> dict[int, int]:
+def outer_bodies(neighbours: dict[int, set[int]], component: set[int], fixed: set[int], bodies: int) -> dict[int, int]:
     """The joints of a tree through a component, from a joint that holds it to something fixed where there is one, and
     the body on the outer side of each."""
     outer: dict[int, int] = {}

@@ -13,7 +13,8 @@ A row asks for 0 = g = rate + Σ λ + b, where rate = jacobian_a · v_a + jacobi
     rigid        Σ = 0                   b = 0, and the error is kept by itself
     compliant    Σ = s / (h (h + c s))   b = error / (h + c s)
     limit        Σ = 0                   b = gap / h          λ in [0, ∞), gap = q - lower, or upper - q with -rate
-    motor        Σ = 0                   b = -target          λ in [-h strength, h strength]
+    motor        Σ = 0                   b = -target          λ in [-h strength, h strength]; without bounds it comes
+                                                              before the limits, as bilateral rows do
 
 Compliance s = 1/k and damping c are those of each row, in m/N and N s/m of translations, in rad/(N m) and N m s of
 rotations. The row is the spring λ/h = -k (error + h rate) - c rate, by implicit Euler, solved for the rate.
@@ -126,9 +127,10 @@ def row_names(model: Model, j: int) -> list[str]:
     names = [f"force {'xyz'[k]}" for k in range(forces) if not (model.planar and across[k])]
     names += [f"moment {'xyz'[k]}" for k in range(moments) if not model.planar or across[k]]
     if (turns and kind == Joint.HINGE) or (moves and kind == Joint.SLIDER):
+        names += ["motor"] if model.joint_strength[j] == math.inf else []
         names += ["lower limit"] if model.joint_lower[j] > -math.inf else []
         names += ["upper limit"] if model.joint_upper[j] < math.inf else []
-        names += ["motor"] if model.joint_strength[j] > 0.0 else []
+        names += ["motor"] if 0.0 < model.joint_strength[j] < math.inf else []
     return names
 
 
@@ -212,6 +214,10 @@ def coordinate_rows(model, j, h, placement, rows, i):
     """The limits and the motor of the hinge or slider j, from row i on; returns the row after them."""
     kind, lower, upper, strength = model.joint[j], model.joint_lower[j], model.joint_upper[j], model.joint_strength[j]
     q = coordinate(kind, lower, upper, placement)
+    if strength == math.inf:  # a bilateral row, which stand first
+        coordinate_rate(kind, placement, 1.0, rows, i)
+        rows.bias[i] = -model.joint_target[j]
+        i += 1
     if lower > -math.inf:
         coordinate_rate(kind, placement, 1.0, rows, i)
         stop(h, q - lower, rows, i)
@@ -220,7 +226,7 @@ def coordinate_rows(model, j, h, placement, rows, i):
         coordinate_rate(kind, placement, -1.0, rows, i)
         stop(h, upper - q, rows, i)
         i += 1
-    if strength > 0.0:
+    if 0.0 < strength < math.inf:
         coordinate_rate(kind, placement, 1.0, rows, i)
         rows.bias[i] = -model.joint_target[j]
         rows.lower[i], rows.upper[i] = -h * strength, h * strength

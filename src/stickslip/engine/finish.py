@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from stickslip.dynamics.contact_rows import fill_frame
-from stickslip.dynamics.held import articulate, fasten, halve, hold, rates, row_rate
+from stickslip.dynamics.held import articulate, fasten, halve, hold, rates, row_rate, set_out
 from stickslip.dynamics.motion import arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
@@ -59,8 +59,12 @@ def finish(state, rules, work, memory, record, k):
         work.surfaces.friction_static, work.surfaces.patch, bodies.planar, work.moving, rows, rules.tol, law.mu,
         law.scale, answer.p, answer.v, work.frame,
     )  # fmt: skip
-    remember(memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, answer.start, answer.p)
-    memory.moved[0] = work.count[ITERATIONS] != 1
+    remember(
+        memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
+        work.islands.swept, answer.start, answer.p,
+    )  # fmt: skip
+    if held.wanted.size > 0:
+        set_out(held, state, h, answer.v, hit)
     move(bodies, state, h, answer.v, hit)
     if held.wanted.size > 0:
         halve(held, answer.free, answer.v, hit)
@@ -243,7 +247,7 @@ def states_of(p, u, mu, rho, patch, tol):
 
 
 @bare
-def remember(memory, contacts, n, m, found, number, frame, bounded, start, p):
+def remember(memory, contacts, n, m, found, number, frame, bounded, island, swept, start, p):
     """Keep the impulses and how they changed from those of the step before; a new contact changes by nothing."""
     D = p.size // (frame.shape[0] + bounded.size)
     memory.known[0] = n
@@ -259,6 +263,7 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, start, p):
                 memory.impulse[i, r] += frame[i, c, r] * x
                 memory.trend[i, r] += known * frame[i, c, r] * (x - start[D * i + c])
         memory.moment[i] = p[D * i + 3] if D == 4 else 0.0
+        memory.moved[i] = swept[island[i]] != 1
     for t in range(bounded.size):
         memory.joint[bounded[t]] = 0.0
     for t in range(m):

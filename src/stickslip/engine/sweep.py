@@ -29,7 +29,7 @@ SLOW = 2  # sweeps after which all blocks are corrected at once
 
 
 @inlined
-def settle(work, rules, island, moved):
+def settle(work, rules, island):
     """Sweep over an island, once at least, until its residual is at most tol. Returns sweeps, residual, whether it is
     solved, and the method.
 
@@ -42,7 +42,7 @@ def settle(work, rules, island, moved):
     p, v, free = answer.p, answer.v, answer.free
     soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
     best, least = 0.0, np.inf
-    if moved:
+    if any_of(member, n, answer.moved):
         # The best of p, p + trend and p - trend/2. The second follows a smooth motion. The third is for a contact that
         # closed a gap in one step and stopped in the next: it rests with the mean of these impulses, and either of them
         # would make it open again.
@@ -90,6 +90,14 @@ def settle(work, rules, island, moved):
         promising, due = change * tol / error, made + 2 if helps and made >= SLOW else 2 * made
         last, before = made, error
     return made, error, solved, method
+
+
+@kernel
+def any_of(member, n, flags):
+    for k in range(member.size):
+        if member[k] < n and flags[member[k]]:
+            return True
+    return False
 
 
 @kernel
@@ -217,6 +225,8 @@ def judged(member, n, body, J, moving, w, compliance, soft, mu, shift, scale, lo
             far += (p_n - min(max(p_n - u_n, lower[i]), upper[i])) ** 2
             far_s += ((p_n - min(max(p_n - s * s * u_n, lower[i]), upper[i])) / s) ** 2
         u[at] = u_n
+        if i >= n and (p_n == lower[i] or p_n == upper[i]):  # what a motor cannot reach sets no scale
+            u_n = q_n = 0.0
         p_square, u_square = p_n * p_n + p_1 * p_1 + p_2 * p_2, u_n * u_n + u_1 * u_1 + u_2 * u_2
         q_square = q_n * q_n + q_1 * q_1 + q_2 * q_2
         p_p, u_u, q_q = p_p + p_square, u_u + u_square, q_q + q_square
