@@ -12,7 +12,8 @@ drift. Errors that were there at the start, bodies that do not fit, are taken ba
 without giving speed. Where a group of bodies is hit it moves with v⁺, and all of λ acts at the start.
 
 All of (1) to (3) are the system of dynamics/articulated.py with one factorisation a step: that of G⁺ is the next one's.
-At high speeds, where the rows turn too far in a step for (2), it takes another. Compliant rows (Σ > 0) are springs, met implicitly in (1).
+At speeds at which the rows turn too far in a step for (2) to converge it takes others, and angular momentum is kept to
+the order of the step only. Compliant rows (Σ > 0) are springs, met implicitly in (1).
 
 [1] Andersen, Rattle: a velocity version of the Shake algorithm, Journal of Computational Physics 52 (1983) 24-34.
 """
@@ -46,8 +47,8 @@ from stickslip.dynamics.rotations import to_matrix, turn
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
 
-NEWTON_LIMIT = 12
-SLOW = 0.1  # of the error before, above which Newton's method for (2) takes the rows at the end
+NEWTON_LIMIT, MOST_TURNS = 40, 6
+SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
 EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself
 
@@ -241,17 +242,17 @@ def fasten(held, state, h, v):
     start is taken back, which gives no speed."""
     rows, before, misfit = held.rows, held.before, 0.0
     for i in range(before.size):
-        before[i] = rows.error[i] if rows.lower[i] == -np.inf and rows.compliance[i] == 0.0 else 0.0
+        before[i] = rows.error[i] if rows.compliance[i] == 0.0 and abs(rows.error[i]) > NOTABLE else 0.0
         misfit = max(misfit, abs(before[i]))
-    correct(held, state, h, 1.0 if misfit > NOTABLE else 0.0, 1.0 / h, v)
-    if misfit > NOTABLE:
+    correct(held, state, h, 1.0, 1.0 / h, v)
+    if misfit > 0.0:
         correct(held, state, h, 1.0 - RECOVERY, 0.0, v)
 
 
 @bare
 def correct(held, state, h, kept, speed, v):
     """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v."""
-    tree, rows, wanted, last, turned = held.tree, held.rows, held.wanted, np.inf, False
+    tree, rows, wanted, last, turned = held.tree, held.rows, held.wanted, np.inf, 0
     for _ in range(NEWTON_LIMIT):
         joint_errors(held.model, state, rows, held.placement, held.turned)
         largest = 0.0
@@ -259,14 +260,14 @@ def correct(held, state, h, kept, speed, v):
             holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
             wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
             largest = max(largest, abs(wanted[i]))
-        if not largest > EXACT or (turned and not largest < 0.5 * last):
+        if not largest > EXACT or turned > MOST_TURNS:
             return
         if not largest < SLOW * last:  # the rows have turned: from here on with those of the end
+            turned += 1
             articulate(held, state, h)
             for i in range(wanted.size):
                 holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
                 wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
-            turned = True
         last = largest
         displace(held, state, speed)
         for k in range(tree.size.size):

@@ -53,7 +53,7 @@ class Bodies(NamedTuple):
     inverse_inertia: Floats  # (nb, 3, 3)   body axes
     radius: Floats  # (nb,)   of a ball about the centre of mass that holds the body; 0 for a plane
     force: Floats  # (nb, 6)   force and torque in this step, world axes
-    told: Floats  # (nb, 6)   velocities at the end of this step of bodies that move as prescribed
+    told: Floats  # (nb, 6)   by which the velocities of bodies that move as prescribed change in this step
     R: Floats  # (nb, 3, 3)   body axes to world axes
     inverse: Floats  # (nb, 3, 3)   inverse inertias, world axes
     reach: Floats  # (nb,)   how far the surface may come in this step
@@ -101,7 +101,7 @@ def free_motion(bodies, state, h):
         bodies.reach[i] = h * surface_speed(state.velocity[i], bodies.radius[i])
         if bodies.kind[i] != FREE:
             for a in range(6):
-                v[i, a] = bodies.told[i, a]
+                v[i, a] += bodies.told[i, a]
             for a in range(3):
                 for b in range(3):
                     inverse[i, a, b] = 0.0

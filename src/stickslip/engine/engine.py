@@ -92,7 +92,6 @@ class Engine:
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""
-        self.work.bodies.told[:] = self.state.velocity
         begin(self.state, self.rules, self.work)
 
     @property
@@ -142,7 +141,9 @@ class Engine:
         they prescribe bodies to be at its end."""
         if self.drives:
             bodies, middle, h = self.work.bodies, self.state.copy(), self.h
+            bodies.told[:] = self.state.velocity
             self.drives.prescribe(self.time + h, self.state._replace(velocity=bodies.told))
+            np.subtract(bodies.told, self.state.velocity, out=bodies.told)
             drift(middle, 0.5 * h)
             force = bodies.force
             force[:, :3], force[:, 3:] = self.model.force, self.model.torque
@@ -175,9 +176,10 @@ class Engine:
         return rows_of(self.work, self.rules, chosen, self.time, self.formulation.grain_axis)
 
     def with_newest(self, rows: ActiveRows, members: np.ndarray) -> ActiveRows:
-        """The rows with the impulses that the sweeps came to as those to start from."""
+        """The rows with the impulses that the sweeps came to as those to start from, where they are numbers."""
         i, D = members[members < self.work.count[ACTIVE]], rows.dimension
-        return replace(rows, previous=self.work.answer.p[(D * i[:, None] + np.arange(D)).ravel()].reshape(-1, D))
+        newest = self.work.answer.p[(D * i[:, None] + np.arange(D)).ravel()].reshape(-1, D)
+        return replace(rows, previous=newest) if np.isfinite(newest).all() else rows
 
     def enlarge(self) -> None:
         """Room for the contacts and responses of the step at hand, and half as many again; what is remembered stays."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.held import articulate, fasten, halve, hold, rates, row_rate, set_out
-from stickslip.dynamics.motion import arrive, move
+from stickslip.dynamics.motion import FREE, arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
 from stickslip.engine.sweep import velocity_of
@@ -23,7 +23,7 @@ from stickslip.friction.terms import TAKES_PART
 from stickslip.jit import bare, inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
 
-ROUNDING = 1e-10  # share of p |v| that a contact may gain
+ROUNDING = 1e-10  # share of the speeds of a contact up to which its impulse is none
 OPEN, STICK, SLIP = (int(state) for state in ContactState)
 
 
@@ -49,8 +49,8 @@ def finish(state, rules, work, memory, record, k):
     else:
         end_held(held, rows.jacobian.shape[2], n, m, rows.number, answer.p, pushed, answer.free, answer.v)
     marked = mark_hit(
-        n, rows.body, rows.jacobian, work.free, work.moving, rules.euler, rules.law.rest_speed, law.before, answer.p,
-        answer.v, work.gain, hit,
+        n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law.rest_speed, rules.tol,
+        law.before, answer.p, answer.v, work.gain, hit,
     )  # fmt: skip
     if held.wanted.size > 0:
         mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, marked, hit)
@@ -117,7 +117,7 @@ def push(m, K, J, x, v):
 
 
 @bare
-def mark_hit(n, body, J, free, moving, euler, rest_speed, u, p, v, gain, hit):
+def mark_hit(n, body, J, free, moving, scale, euler, rest_speed, tol, u, p, v, gain, hit):
     """Which bodies move with v⁺ and not with ½ (v + v⁺). Returns whether there are any.
 
     Moving by the mean a body gains the energy p·½ (u + u⁺) at its contacts, which is less than nothing where it slides
@@ -129,13 +129,13 @@ def mark_hit(n, body, J, free, moving, euler, rest_speed, u, p, v, gain, hit):
         hit[b], gain[b] = False, 0.0
     D, marked = p.size // body.shape[0], False
     for i in range(n):
-        pushes, power, speed = False, 0.0, 0.0
-        for c in range(D):
-            x = p[D * i + c]
-            if x != 0.0:  # friction bounded by the step before acts without a normal impulse too
-                pushes = True
-                power += 0.5 * x * (u[D * i + c] + velocity_of(body, J, moving, i, c, v))
-        if not pushes:
+        power, speed, impulse, slip = 0.0, 0.0, 0.0, 0.0
+        for c in range(D):  # friction bounded by the step before acts without a normal impulse too
+            x, after = p[D * i + c], velocity_of(body, J, moving, i, c, v)
+            power += 0.5 * x * (u[D * i + c] + after)
+            impulse += abs(x)
+            slip += abs(u[D * i + c]) + abs(after)
+        if not impulse > ROUNDING * scale[i] ** 2 * slip:
             continue
         a, b = body[i, 0], body[i, 1]
         if euler or u[D * i] < -rest_speed or (free[a] and free[b]):
@@ -144,12 +144,18 @@ def mark_hit(n, body, J, free, moving, euler, rest_speed, u, p, v, gain, hit):
             own = a if free[a] else b
             for r in range(3):
                 speed += abs(v[own, r])
-            gain[own] += power - ROUNDING * speed * p[D * i]
+            gain[own] += power - unnoticed(tol) * speed * p[D * i]
             marked = True
     if marked:
         for b in range(hit.size):
             hit[b] = hit[b] or gain[b] > 0.0
     return marked
+
+
+@bare
+def unnoticed(tol):
+    """The share of p |v| that contacts may seem to give: what a solve to tol leaves."""
+    return max(ROUNDING, 10.0 * tol)
 
 
 @bare
@@ -160,6 +166,8 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
     for t in range(m):
         i, j = n + t, number[t]
         pulls = joints.jacobian_a[j, 0] != 0.0 or joints.jacobian_a[j, 1] != 0.0 or joints.jacobian_a[j, 2] != 0.0
+        a, b = held.model.kind[body[i, 0]], held.model.kind[body[i, 1]]
+        pulls = pulls and a == FREE and b == FREE
         stopped = joints.upper[j] == math.inf and row_rate(joints, j, before) < -rest_speed
         if p[D * i] != 0.0 and (pulls or stopped):
             hit[body[i, 0]] = hit[body[i, 1]] = marked = True

@@ -235,11 +235,9 @@ def room_for_contacts(D: int, bodies: int, groups: int, bounded: int, capacity: 
         numbers(d * d, blocks), numbers(blocks if d == 3 else 0, 9), numbers(blocks),
     )  # fmt: skip
     answer = Answer(
+        numbers(bodies, 6), *(np.zeros(blocks, np.bool_) for _ in range(2)), *(numbers(size) for _ in range(4)),
         numbers(bodies, 6),
-        *(np.zeros(blocks, np.bool_) for _ in range(2)),
-        *(numbers(size) for _ in range(4)),
-        numbers(bodies, 6),
-    )
+    )  # fmt: skip
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
         integers(blocks), integers(blocks), integers(bodies),

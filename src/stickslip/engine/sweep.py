@@ -94,7 +94,8 @@ def settle(work, rules, island):
 
 @kernel
 def any_of(member, n, flags):
-    for k in range(member.size):
+    """Is one of the contacts flagged?"""
+    for k in range(member.size):  # noqa: SIM110
         if member[k] < n and flags[member[k]]:
             return True
     return False
@@ -225,8 +226,6 @@ def judged(member, n, body, J, moving, w, compliance, soft, mu, shift, scale, lo
             far += (p_n - min(max(p_n - u_n, lower[i]), upper[i])) ** 2
             far_s += ((p_n - min(max(p_n - s * s * u_n, lower[i]), upper[i])) / s) ** 2
         u[at] = u_n
-        if i >= n and (p_n == lower[i] or p_n == upper[i]):  # what a motor cannot reach sets no scale
-            u_n = q_n = 0.0
         p_square, u_square = p_n * p_n + p_1 * p_1 + p_2 * p_2, u_n * u_n + u_1 * u_1 + u_2 * u_2
         q_square = q_n * q_n + q_1 * q_1 + q_2 * q_2
         p_p, u_u, q_q = p_p + p_square, u_u + u_square, q_q + q_square
@@ -268,6 +267,8 @@ def sweep(
                             u_2 += J[i, side, 2, r] * v[b, r]
         if not contact:
             x_n = min(max(p_n - u_n / own[0, i], lower[i]), upper[i]) if own[0, i] > 0.0 else p_n
+        elif not own[0, i] > 0.0:  # joints hold its normal
+            p_1, p_2 = p[at + 1], p[at + 2] if d == 3 else 0.0
         elif d == 3:
             p_1, p_2 = p[at + 1], p[at + 2]
             if relaxed:
