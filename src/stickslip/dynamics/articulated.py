@@ -56,7 +56,7 @@ class Articulation(NamedTuple):
 class Factors(NamedTuple):
     """What `factorise` fills, and room for one right side."""
 
-    C: Floats  # (nn, 6, 6)   lower
+    C: Floats  # (nn, 6, 6)   lower; on the diagonal the inverse of what (2) says, 0 where a row depends on others
     B: Floats  # (blocks, 6, 6)
     scale: Floats  # (nn, 6)   what a pivot of a joint is a difference of
     x: Floats  # (nn, 6)   right side, then solution
@@ -273,18 +273,18 @@ def set_end(J, first, rows, body_first, block):
 
 @bare
 def root(C, scale, n):
-    """C <- its lower Cholesky factor; a row whose pivot is rounding gets none."""
+    """C <- its lower Cholesky factor, its diagonal inverted; a row whose pivot is rounding gets none."""
     for j in range(n):
         square = C[j, j]
         for k in range(j):
             square -= C[j, k] * C[j, k]
-        pivot = math.sqrt(square) if square > DEPENDENT * scale[j] else 0.0
-        C[j, j] = pivot
+        inverse = 1.0 / math.sqrt(square) if square > DEPENDENT * scale[j] else 0.0
+        C[j, j] = inverse
         for i in range(j + 1, n):
             rest = C[i, j]
             for k in range(j):
                 rest -= C[i, k] * C[j, k]
-            C[i, j] = rest / pivot if pivot > 0.0 else 0.0
+            C[i, j] = rest * inverse
 
 
 @bare
@@ -295,7 +295,7 @@ def divide(B, C, sign, rows, n):
             rest = sign * B[r, j]
             for k in range(j):
                 rest -= B[r, k] * C[j, k]
-            B[r, j] = rest / C[j, j] if C[j, j] > 0.0 else 0.0
+            B[r, j] = rest * C[j, j]
 
 
 @bare
@@ -319,39 +319,42 @@ def grow(scale, B, rows, n):
 @bare
 def substitute(tree, factors, group, first):
     """x <- A⁻¹ x over the nodes of a group; the right side is zero before node `first`."""
-    C, B, x = factors.C, factors.B, factors.x
     begin, end = tree.group_start[group], tree.group_start[group + 1]
+    solve(begin, first, end, tree.body, tree.size, tree.start, tree.row, factors.C, factors.B, factors.x)
+
+
+@bare
+def solve(begin, first, end, body, size, start, row, C, B, x):
     for k in range(first, end):
-        n = tree.size[k]
+        n, still = size[k], True
+        c, y = C[k], x[k]
         for r in range(n):
-            rest = x[k, r]
-            for c in range(r):
-                rest -= C[k, r, c] * x[k, c]
-            x[k, r] = rest / C[k, r, r] if C[k, r, r] > 0.0 else 0.0
-        for t in range(tree.start[k], tree.start[k + 1]):
-            i = tree.row[t]
-            for r in range(tree.size[i]):
+            still = still and y[r] == 0.0
+        if still:
+            continue
+        for r in range(n):
+            rest = y[r]
+            for j in range(r):
+                rest -= c[r, j] * y[j]
+            y[r] = rest * c[r, r]
+        for t in range(start[k], start[k + 1]):
+            z, b = x[row[t]], B[t]
+            for r in range(size[row[t]]):
                 total = 0.0
-                for c in range(n):
-                    total += B[t, r, c] * x[k, c]
-                x[i, r] -= total
-    for k in range(begin, first):
-        for r in range(6):
-            x[k, r] = 0.0
+                for j in range(n):
+                    total += b[r, j] * y[j]
+                z[r] -= total
     for k in range(end - 1, begin - 1, -1):
-        n = tree.size[k]
-        if tree.body[k] < 0:
+        n, c, y = size[k], C[k], x[k]
+        if body[k] < 0:
             for r in range(n):
-                x[k, r] = -x[k, r]
-        for t in range(tree.start[k], tree.start[k + 1]):
-            i = tree.row[t]
-            for c in range(n):
-                total = 0.0
-                for r in range(tree.size[i]):
-                    total += B[t, r, c] * x[i, r]
-                x[k, c] -= total
+                y[r] = -y[r]
+        for t in range(start[k], start[k + 1]):
+            z, b = x[row[t]], B[t]
+            for r in range(size[row[t]]):
+                for j in range(n):
+                    y[j] -= b[r, j] * z[r]
         for r in range(n - 1, -1, -1):
-            rest = x[k, r]
-            for c in range(r + 1, n):
-                rest -= C[k, c, r] * x[k, c]
-            x[k, r] = rest / C[k, r, r] if C[k, r, r] > 0.0 else 0.0
+            y[r] *= c[r, r]
+            for j in range(r):
+                y[j] -= c[r, j] * y[r]
