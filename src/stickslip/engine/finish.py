@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 
-from stickslip.dynamics.contact_rows import fill_frame
-from stickslip.dynamics.held import articulate, fasten, halve, hold, rates, row_rate
+from stickslip.dynamics.contact_rows import fill_frame, push
+from stickslip.dynamics.held import articulate, fasten, follow, halve, hold, rates, row_rate
+from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
@@ -33,6 +34,7 @@ def begin(state, rules, work):
         articulate(work.held, state, rules.law.h)
         rates(work.held, state.velocity, False)
         hold(work.held, 0.0, state.velocity)
+        follow(work.held, state)
 
 
 @inlined
@@ -66,6 +68,7 @@ def finish(state, rules, work, memory, record, k):
         articulate(held, state, h)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
+        follow(held, state)
     note(record, k, work.count, work.residual[0], held.impulse, state)
 
 
@@ -101,14 +104,6 @@ def end_held(held, D, n, m, number, p, pushed, free, v):
 
 
 @bare
-def push(m, K, J, x, v):
-    """v <- v + M⁻¹ Jᵀ x of one body."""
-    for k in range(3):
-        v[k] += m[k] * J[k] * x
-        v[3 + k] += (K[k, 0] * J[3] + K[k, 1] * J[4] + K[k, 2] * J[5]) * x
-
-
-@bare
 def mark_hit(n, body, euler, rest_speed, u, p, hit):
     """Bodies that move with v⁺: those at a contact that pushes and was approached faster than the rest speed, and where
     the formulation steps as its paper does (`euler`) all that a contact pushes. Returns whether there are any."""
@@ -127,7 +122,7 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
     D, tree, joints = p.size // body.shape[0], held.tree, held.rows
     for t in range(m):
         i, j = n + t, number[t]
-        if p[D * i] > 0.0 and joints.upper[j] == math.inf and row_rate(joints, j, before) < -rest_speed:
+        if p[D * i] > 0.0 and is_limit(joints, j) and row_rate(joints, j, before) < -rest_speed:
             hit[body[i, 0]] = hit[body[i, 1]] = marked = True
     for group in range(tree.group_start.size - 1):
         any_hit = held.soft[group] == 1

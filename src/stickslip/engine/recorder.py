@@ -188,7 +188,15 @@ class Header:
         solver: str,
         tol: float,
         methods: tuple[str, ...] = ("unknown",),
+        joint_names: tuple[str, ...] | None = None,
     ) -> Header:
+        """`joint_names`: "joint 0" and so on where None."""
+        joints = model.joint.size
+        joint_names = tuple(f"joint {j}" for j in range(joints)) if joint_names is None else tuple(joint_names)
+        if len(joint_names) != joints:
+            raise InputError(
+                f"Header: joint_names has {len(joint_names)} entries, expected one for each of {joints} joints"
+            )
         if len(names) != model.mass.size:
             raise InputError(
                 f"Header: names has {len(names)} entries, expected one for each of {model.mass.size} bodies"
@@ -203,7 +211,7 @@ class Header:
             tol,
             planar=bool(model.planar),
             methods=tuple(methods),
-            joint_names=tuple(f"joint {j}" for j in range(model.joint.size)),
+            joint_names=joint_names,
             joint_row=np.array([joint for joint, _ in rows], np.int64),
             joint_row_kind=tuple(kind for _, kind in rows),
             **arrays,

@@ -75,8 +75,8 @@ def simulate(
     run = Run(engine, scene.names, watch_for(watch))
     header = Header.of(
         model, scene.names, dt=engine.h, formulation=repr(formulation), solver=str(engine.solver), tol=engine.tol,
-        methods=METHODS,
-    )
+        methods=METHODS, joint_names=scene.joint_names,
+    )  # fmt: skip
     with Recorder(header, start, path) as recorder, progress_bar(steps, progress) as done:
         try:
             for chunk in run.chunks(steps):
@@ -117,7 +117,7 @@ class Run:
             try:
                 record, count, ended = engine.march(size, room)
             except StepNotSolved as stopped:
-                raise failure(self, stopped) from None
+                raise failure(engine, self.names, stopped) from None
             seconds = time.perf_counter() - started
             if count:
                 events = () if self.watch is None else engine.look(self.watch, self.names, record)
@@ -164,9 +164,9 @@ def chunk_of(record: Record, count: int, made: int, dt: float, seconds: float) -
     )
 
 
-def failure(run: Run, stopped: StepNotSolved) -> StepFailed:
+def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved) -> StepFailed:
     """The error of a step that was not solved, with its problem saved beside."""
-    engine, answer = run.engine, stopped.solved.answer
+    answer = stopped.solved.answer
     number, work = engine.made, engine.work
     file = f"stickslip-failed-step-{number}.h5"
     try:
@@ -179,7 +179,7 @@ def failure(run: Run, stopped: StepNotSolved) -> StepFailed:
     if isinstance(answer.problem, ConeProblem) and contacts.size:
         errors = contact_residuals(answer.problem, answer.x, answer.y)[: contacts.size]
         worst = work.rows.found[contacts[int(np.argmax(errors))]]
-        a, b = (run.names[engine.model.shape_body[shape[worst]]] for shape in work.contacts[:2])
+        a, b = (names[engine.model.shape_body[shape[worst]]] for shape in work.contacts[:2])
         where = f"; the worst contact is {worst}, between {a!r} and {b!r}"
     return StepFailed(
         f"step {number} at time {engine.time:g} s was not solved: {answer.method} ended with {answer.status.name}, "
