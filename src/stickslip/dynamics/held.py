@@ -167,9 +167,7 @@ def run_motors(held, h, inverse_mass, inverse, v):
         if i >= 0:
             q, lower, upper = held.coordinate[j, 0], model.joint_lower[j], model.joint_upper[j]
             error = from_target(model.joint[j], lower, upper, q, motors.target[j])
-            motor_row(
-                h, error, motors.speed[j], motors.stiffness[j], motors.gain[j], motors.strength[j], held.rows, i
-            )
+            motor_row(h, error, motors.speed[j], motors.stiffness[j], motors.gain[j], motors.strength[j], held.rows, i)
         impulse = h * motors.effort[j]
         if impulse != 0.0:
             a, b = along.body_a[j], along.body_b[j]

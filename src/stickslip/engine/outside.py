@@ -206,8 +206,8 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
     W = np.asarray(as_dense(rows.W))
     X = np.linalg.lstsq(W[np.ix_(out, out)], np.column_stack([W[np.ix_(out, kept)], rows.q[out]]), rcond=None)[0]
     C, B = W[np.ix_(kept, kept)], W[np.ix_(out, kept)]
-    bounds = {"lower": rows.lower[~unbounded], "upper": rows.upper[~unbounded]}
-    posed = formulation.posed(replace(rows, W=C - B.T @ X[:, :-1], q=rows.q[kept] - B.T @ X[:, -1], **bounds))
+    rest = replace(rows, lower=rows.lower[~unbounded], upper=rows.upper[~unbounded])
+    posed = formulation.posed(replace(rest, W=C - B.T @ X[:, :-1], q=rows.q[kept] - B.T @ X[:, -1]))
 
     def decode(x: NDArray[np.float64]) -> RowImpulses:
         found = posed.decode(x)

@@ -96,6 +96,24 @@ class Column(NamedTuple):
     shape: tuple[int, ...]  # of a row
 
 
+CONTACT = {
+    "shape_a": Column(CONTACTS, np.int32, ()),
+    "shape_b": Column(CONTACTS, np.int32, ()),
+    "feature": Column(CONTACTS, np.int64, ()),
+    "point": Column(CONTACTS, np.float64, (3,)),
+    "normal": Column(CONTACTS, np.float64, (3,)),
+    "gap": Column(CONTACTS, np.float64, ()),
+    "friction": Column(CONTACTS, np.float64, ()),
+    "impulse": Column(CONTACTS, np.float64, (3,)),
+    "velocity": Column(CONTACTS, np.float64, (3,)),
+    "state": Column(CONTACTS, np.int8, ()),
+    "tangent": Column(CONTACTS, np.float64, (3,)),
+    "moment": Column(CONTACTS, np.float64, ()),
+    "spin": Column(CONTACTS, np.float64, ()),
+    "left_out": Column(CONTACTS, np.int8, ()),
+}  # the columns of contacts
+
+
 def layout(header: Header) -> dict[str, Column]:
     """Every column of a record by its name."""
     bodies = header.bodies
@@ -112,20 +130,7 @@ def layout(header: Header) -> dict[str, Column]:
         "seconds": Column(STEPS, np.float64, ()),
         "method": Column(STEPS, np.int8, ()),
         "joint_impulse": Column(STEPS, np.float64, (header.joint_row.size,)),
-        "contacts/shape_a": Column(CONTACTS, np.int32, ()),
-        "contacts/shape_b": Column(CONTACTS, np.int32, ()),
-        "contacts/feature": Column(CONTACTS, np.int64, ()),
-        "contacts/point": Column(CONTACTS, np.float64, (3,)),
-        "contacts/normal": Column(CONTACTS, np.float64, (3,)),
-        "contacts/gap": Column(CONTACTS, np.float64, ()),
-        "contacts/friction": Column(CONTACTS, np.float64, ()),
-        "contacts/impulse": Column(CONTACTS, np.float64, (3,)),
-        "contacts/velocity": Column(CONTACTS, np.float64, (3,)),
-        "contacts/state": Column(CONTACTS, np.int8, ()),
-        "contacts/tangent": Column(CONTACTS, np.float64, (3,)),
-        "contacts/moment": Column(CONTACTS, np.float64, ()),
-        "contacts/spin": Column(CONTACTS, np.float64, ()),
-        "contacts/left_out": Column(CONTACTS, np.int8, ()),
+        **{f"contacts/{name}": column for name, column in CONTACT.items()},
         "events/time": Column(EVENTS, np.float64, ()),
         "events/step": Column(EVENTS, np.int64, ()),
         "events/contact": Column(EVENTS, np.int64, ()),

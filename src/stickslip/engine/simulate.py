@@ -69,9 +69,7 @@ def simulate(
     steps = count_steps(duration, dt)
     model, state, drives = compile_scene(scene)
     start = state.copy()
-    engine = Engine(
-        model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scheme
-    )
+    engine = Engine(model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scheme)
     run = Run(engine, scene.names, watch_for(watch))
     header = Header.of(
         model, scene.names, dt=engine.h, formulation=repr(formulation), solver=str(engine.solver), tol=engine.tol,
@@ -88,10 +86,15 @@ def simulate(
         return Trajectory(recorder.finish())
 
 
+def checked_seconds(owner: str, field: str, value: Any) -> float:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise InputError(f"{owner}: {field} is {value!r}, expected a positive number of seconds")
+    return float(value)
+
+
 def count_steps(duration: float, dt: float) -> int:
-    for name, value in (("duration", duration), ("dt", dt)):
-        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-            raise InputError(f"simulate: {name} is {value!r}, expected a positive number of seconds")
+    checked_seconds("simulate", "duration", duration)
+    checked_seconds("simulate", "dt", dt)
     steps = round(duration / dt)
     if abs(steps * dt - duration) > 1e-6 * dt or steps == 0:
         raise InputError(f"simulate: duration is {duration:g} and dt {dt:g}, expected a whole number of steps")

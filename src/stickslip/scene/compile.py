@@ -234,9 +234,9 @@ def override_pair(
 ) -> None:
     if override.friction is not None and override.friction_kinetic is None:
         override = replace(override, friction_kinetic=override.friction)
-    for field, value in vars(override).items():
+    for name, value in vars(override).items():
         if value is not None:
-            values = getattr(table, "friction_static" if field == "friction" else field)
+            values = getattr(table, "friction_static" if name == "friction" else name)
             values[cell] = values[cell[::-1]] = value
     static, kinetic = float(table.friction_static[cell]), float(table.friction_kinetic[cell])
     if kinetic > static:

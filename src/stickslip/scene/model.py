@@ -96,9 +96,9 @@ class Motors(NamedTuple):
 
     target: Floats  # (nj,)   position that a servo wants   [m, rad]
     speed: Floats  # (nj,)   that a motor or servo wants   [m/s, rad/s]
-    stiffness: Floats  # (nj,)   of a servo; where it and `gain` are 0 the motor keeps its speed exactly   [N/m, N m/rad]
+    stiffness: Floats  # (nj,)   of a servo; a motor without it and `gain` keeps its speed exactly   [N/m, N m/rad]
     gain: Floats  # (nj,)   of a servo, by which it follows the speed   [N s/m, N m s/rad]
-    strength: Floats  # (nj,)   largest force or torque; it counts only where joint_strength of the Model is not 0   [N, N m]
+    strength: Floats  # (nj,)   largest force or torque, where the Model's joint_strength is not 0   [N, N m]
     effort: Floats  # (nj,)   force or torque along the coordinate, with or without a motor   [N, N m]
 
     def copy(self) -> Motors:

@@ -342,7 +342,7 @@ class Scene:
         name: str | None = None,
     ) -> JointHandle:
         """Hold two bodies together as they are; b = None is the world. `position` is a point of the joint, world."""
-        kept = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
+        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
         return self._join(Joint.FIXED, a, b, position, None, **kept)
 
     def add_ball(
@@ -357,7 +357,7 @@ class Scene:
         name: str | None = None,
     ) -> JointHandle:
         """Hold one point of two bodies together; b = None is the world."""
-        kept = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
+        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
         return self._join(Joint.BALL, a, b, position, None, **kept)
 
     def add_hinge(
@@ -391,9 +391,10 @@ class Scene:
         name               of the joint, "joint 0" and so on by its index where None
         """
         axis = (0.0, 1.0, 0.0) if axis is None and self.planar else axis
-        motor = {"speed": speed, "strength": strength, "target": target, "stiffness": stiffness, "gain": gain}
-        kept = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
-        return self._join(Joint.HINGE, a, b, position, axis, limits=limits, effort=effort, **motor, **kept)
+        motor: dict[str, Any] = {"speed": speed, "strength": strength, "target": target}
+        motor |= {"stiffness": stiffness, "gain": gain, "effort": effort}
+        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
+        return self._join(Joint.HINGE, a, b, position, axis, limits=limits, **motor, **kept)
 
     def add_slider(
         self,
@@ -414,10 +415,11 @@ class Scene:
         collide: bool = False,
         name: str | None = None,
     ) -> JointHandle:
-        """Let a slide against b (None is the world) along an axis; keywords as in `add_hinge`, along the axis: m, m/s, N."""
-        motor = {"speed": speed, "strength": strength, "target": target, "stiffness": stiffness, "gain": gain}
-        kept = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
-        return self._join(Joint.SLIDER, a, b, position, axis, limits=limits, effort=effort, **motor, **kept)
+        """Let a slide against b (None is the world) along an axis; keywords as in `add_hinge`, in m, m/s and N."""
+        motor: dict[str, Any] = {"speed": speed, "strength": strength, "target": target}
+        motor |= {"stiffness": stiffness, "gain": gain, "effort": effort}
+        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
+        return self._join(Joint.SLIDER, a, b, position, axis, limits=limits, **motor, **kept)
 
     # how the above is done
 
