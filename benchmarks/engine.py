@@ -38,6 +38,7 @@ from engine_scenes import UPRIGHT, Block, Joint, Motion, Setting, digest, loose_
 from peers import duration, table
 
 import stickslip as ss
+from stickslip.engine.engine import Engine
 from stickslip.engine.simulate import Run
 from stickslip.scene.compile import compile_scene
 
@@ -198,7 +199,7 @@ def looped(kind: Kind, setting: Setting, scene: ss.Scene, cap: float) -> tuple[f
     """
     model, state, drives = compile_scene(scene)
     law = kind.friction
-    run = Run(model, state, drives, setting.dt, law, law.solver, kind.tol, True, scene.names)
+    run = Run(Engine(model, state, drives, setting.dt, law, law.solver, kind.tol, True), scene.names)
     begun = started = thread_time()
     first = made = 0
     for chunk in run.chunks(setting.before + setting.steps):

@@ -25,13 +25,13 @@ import numpy as np
 from engine import JOINTLESS, kinds_of, scene_of, scenes
 from engine_scenes import Setting
 from peers import duration, table
+from stickslip.engine.step import Engine
+from stickslip.engine.sweeps import judged, room_for_answer, room_for_law
 
 import stickslip.engine.simulate as simulation
 from stickslip.dynamics.contact_rows import fill_rows
 from stickslip.dynamics.motion import advance, free_motion
 from stickslip.engine.march import look, march, note, note_contacts, pose, remember, room_to_record, solve, states
-from stickslip.engine.step import Engine
-from stickslip.engine.sweeps import judged, room_for_answer, room_for_law
 from stickslip.jit import kernel
 from stickslip.scene.compile import compile_scene
 

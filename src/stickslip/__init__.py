@@ -45,6 +45,17 @@ if TYPE_CHECKING:
     from stickslip.dynamics.pinocchio import FramePoint as FramePoint
     from stickslip.dynamics.pinocchio import Robot as Robot
     from stickslip.dynamics.pinocchio import load_robot as load_robot
+    from stickslip.engine.integrate import integrate_system as integrate_system
+    from stickslip.engine.jam import Jam as Jam
+    from stickslip.engine.jam import through_jam as through_jam
+    from stickslip.engine.simulate import simulate as simulate
+    from stickslip.engine.simulation import Simulation as Simulation
+    from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
+    from stickslip.engine.system_trajectory import PenaltyRun as PenaltyRun
+    from stickslip.engine.system_trajectory import SystemTrajectory as SystemTrajectory
+    from stickslip.engine.systems import simulate_system as simulate_system
+    from stickslip.engine.trajectory import Trajectory as Trajectory
+    from stickslip.engine.watch import JamEvent as JamEvent
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
     from stickslip.errors import IntegrationFailed as IntegrationFailed
@@ -94,17 +105,6 @@ if TYPE_CHECKING:
     from stickslip.scene.files import save_scene as save_scene
     from stickslip.scene.materials import Material as Material
     from stickslip.scene.scene import Scene as Scene
-    from stickslip.engine.integrate import PenaltyRun as PenaltyRun
-    from stickslip.engine.integrate import integrate_system as integrate_system
-    from stickslip.engine.jam import Jam as Jam
-    from stickslip.engine.jam import through_jam as through_jam
-    from stickslip.engine.simulate import simulate as simulate
-    from stickslip.engine.simulation import Simulation as Simulation
-    from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
-    from stickslip.engine.systems import SystemTrajectory as SystemTrajectory
-    from stickslip.engine.systems import simulate_system as simulate_system
-    from stickslip.engine.trajectory import Trajectory as Trajectory
-    from stickslip.engine.watch import JamEvent as JamEvent
     from stickslip.solvers.admm import ADMM as ADMM
     from stickslip.solvers.apgd import APGD as APGD
     from stickslip.solvers.cone_interior_point import ConeInteriorPoint as ConeInteriorPoint
@@ -223,14 +223,14 @@ _HOME = {
     "save_scene": "scene.files",
     "Material": "scene.materials",
     "Scene": "scene.scene",
-    "PenaltyRun": "engine.integrate",
+    "PenaltyRun": "engine.system_trajectory",
     "integrate_system": "engine.integrate",
     "Jam": "engine.jam",
     "through_jam": "engine.jam",
     "simulate": "engine.simulate",
     "Simulation": "engine.simulation",
     "stiff_limit": "engine.stiff_limit",
-    "SystemTrajectory": "engine.systems",
+    "SystemTrajectory": "engine.system_trajectory",
     "simulate_system": "engine.systems",
     "Trajectory": "engine.trajectory",
     "JamEvent": "engine.watch",

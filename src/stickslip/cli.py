@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from stickslip.analysis.jamming import Family, JamMap
     from stickslip.demo import Solved
-    from stickslip.papers.report import Check, Report
-    from stickslip.scene.files import RunSettings
     from stickslip.engine.compare import Comparison
     from stickslip.engine.trajectory import Trajectory
+    from stickslip.papers.report import Check, Report
+    from stickslip.scene.files import RunSettings
     from stickslip.solvers.solution import Solution
 
 NOT_SOLVED, BAD_INPUT = 1, 2  # exit codes
@@ -112,9 +112,9 @@ def run(
 
     Exit code 0: every step solved. 1: a step was not. 2: bad input.
     """
-    from stickslip.scene.files import load_run
     from stickslip.engine.names import formulation, read_formulation, solver_named
     from stickslip.engine.simulate import simulate
+    from stickslip.scene.files import load_run
     from stickslip.view.figures import check_path
 
     if picture is not None:
@@ -174,9 +174,9 @@ def compare(
 
     Exit code 0: every step solved. 1: some were not. 2: bad input.
     """
-    from stickslip.scene.files import load_run
     from stickslip.engine.compare import compare as compare_runs
     from stickslip.engine.names import read_formulation
+    from stickslip.scene.files import load_run
     from stickslip.view.figures import check_path
 
     if figure is not None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.engine.compare import Comparison, compare
 from stickslip.friction.anitescu_potra import AnitescuPotra
 from stickslip.friction.box import Box
 from stickslip.friction.compliant_cone import CompliantCone
@@ -37,7 +38,6 @@ from stickslip.problems.mechanical import (
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import Case, murty_exponential, textbook
-from stickslip.engine.compare import Comparison, compare
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.enumeration import all_solutions
 from stickslip.solvers.lemke import Lemke

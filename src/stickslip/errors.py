@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stickslip.engine.systems import SystemTrajectory
     from stickslip.engine.trajectory import Trajectory
     from stickslip.solvers.solution import Solution
 
@@ -29,7 +28,7 @@ class SolveFailed(RuntimeError):
 class StepFailed(SolveFailed):
     """Raised by `simulate` where a step is not solved; its problem is in `file`, the steps before in `trajectory`."""
 
-    trajectory: Trajectory | SystemTrajectory
+    trajectory: Trajectory
 
     def __init__(self, message: str, solution: Solution, step: int, file: str) -> None:
         super().__init__(message, solution)

@@ -4,19 +4,27 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.collision.contacts import room_for
-from stickslip.dynamics.contact_rows import contact_velocity, fill_rows, push, room_for_rows, set_frame
-from stickslip.dynamics.delassus import delassus_blocks
-from stickslip.dynamics.motion import advance, bodies_of, free_motion
+from stickslip.dynamics.contact_rows import contact_velocity, fill_frame
+from stickslip.dynamics.motion import free_motion, move
 from stickslip.dynamics.rotations import to_matrix
+from stickslip.engine import outside
+from stickslip.engine.finish import end_free
+from stickslip.engine.outside import matrix_of
+from stickslip.engine.prepare import fill_responses, fill_rows, measure
+from stickslip.engine.rows import ACTIVE, room_to_work
+from stickslip.engine.sweep import respond
+from stickslip.problems.matrix import as_dense
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.model import Kind
 
 pytestmark = pytest.mark.core
 PLANAR = pytest.mark.parametrize("planar", [False, True], ids=["space", "plane"])
+WORLDS = pytest.mark.parametrize(
+    ("planar", "spin"), [(False, False), (False, True), (True, False)], ids=["space", "with spin", "plane"]
+)
 
 
-def crowd(planar, seed=0):
+def crowd(planar, seed=0, spin=False):
     """Five bodies, the first static, the second moved, a particle among the others, and contacts between them all."""
     random = np.random.default_rng(seed)
     scene = ss.Scene(gravity=(0, 0) if planar else (0, 0, 0), planar=planar)
@@ -39,25 +47,39 @@ def crowd(planar, seed=0):
     scene.add_capsule(0.2, 0.5, mass=3.0, **placed(), **turned())
     model, state, _ = compile_scene(scene)
     pairs = [(1, 0), (2, 0), (2, 1), (3, 2), (4, 0), (4, 2), (4, 2), (4, 3)]
-    contacts = room_for(len(pairs) + 3)
+    work = room_to_work(model, spin, len(pairs) + 3, 2 * len(pairs))
+    contacts, n = work.contacts, len(pairs)
     for i, (a, b) in enumerate(pairs):
         contacts.shape_a[i], contacts.shape_b[i], contacts.feature[i] = a, b, i
         contacts.point[i], normal = random.normal(size=3), random.normal(size=3)
         if planar:
             contacts.point[i, 1] = normal[1] = 0.0
-        if a == 3:
-            contacts.point[i] = state.position[3]
-        if b == 3:
+        if 3 in (a, b):
             contacts.point[i] = state.position[3]
         contacts.normal[i] = normal / np.linalg.norm(normal)
-    bodies, rows = bodies_of(model), room_for_rows(contacts.capacity)
-    free_motion(bodies, state, 0.01)
-    fill_rows(model.shape_body, bodies, state.position, contacts, len(pairs), rows)
-    return model, state, bodies, contacts, rows, len(pairs)
+    work.count[ACTIVE], work.rows.found[:n] = n, np.arange(n)
+    free_motion(work.bodies, state, 0.01)
+    fill(model, state, work, n)
+    return model, state, work, n
 
 
-def dense_rows(rows, count, d, bodies):
+def fill(model, state, work, n):
+    """Rows and responses of n contacts."""
+    rows, contacts, bodies, tree = work.rows, work.contacts, work.bodies, work.held.tree
+    fill_rows(
+        n, rows.found, contacts.shape_a, contacts.shape_b, contacts.normal, contacts.point, model.shape_body,
+        state.position, model.planar, rows.body, rows.frame, rows.jacobian,
+    )  # fmt: skip
+    assert measure(n, work.free, tree.group, tree.bodies, rows.body, rows.start) <= rows.reached.size
+    fill_responses(
+        n, 0, work.free, tree.group, bodies.inverse_mass, bodies.inverse, rows.body, rows.jacobian, rows.start,
+        rows.reached, rows.response,
+    )  # fmt: skip
+
+
+def dense_rows(rows, count, bodies):
     """J (d count, 6 bodies)."""
+    d = rows.jacobian.shape[2]
     J = np.zeros((count, d, bodies, 6))
     for i in range(count):
         for side in range(2):
@@ -86,7 +108,7 @@ def directions(seed=3):
 def test_frames_are_right_handed_and_begin_with_the_normal():
     F = np.empty((3, 3))
     for n in directions():
-        set_frame(*n, False, F)
+        fill_frame(*n, False, F)
         np.testing.assert_allclose(F[0], n, atol=1e-15)
         np.testing.assert_allclose(F @ F.T, np.eye(3), atol=1e-14)
         np.testing.assert_allclose(np.linalg.det(F), 1.0, atol=1e-14)
@@ -94,29 +116,30 @@ def test_frames_are_right_handed_and_begin_with_the_normal():
 
 def test_the_frame_of_the_ground_is_that_of_the_world():
     F = np.empty((3, 3))
-    set_frame(0.0, 0.0, 1.0, False, F)
+    fill_frame(0.0, 0.0, 1.0, False, F)
     np.testing.assert_array_equal(F, [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
 
 
 def test_frames_of_planar_contacts_stay_in_the_plane():
     F = np.zeros((3, 3))
     for angle in np.linspace(0, 2 * np.pi, 9):
-        set_frame(np.sin(angle), 0.0, np.cos(angle), True, F)
+        fill_frame(np.sin(angle), 0.0, np.cos(angle), True, F)
         np.testing.assert_allclose(F[:2] @ F[:2].T, np.eye(2), atol=1e-15)
         np.testing.assert_allclose(F[:2, 1], 0.0)
-    set_frame(0.0, 0.0, 1.0, True, F)
+    fill_frame(0.0, 0.0, 1.0, True, F)
     np.testing.assert_array_equal(F[1], [1, 0, 0])
 
 
-@PLANAR
-def test_rows_give_the_velocity_of_a_against_b(planar):
-    """The points of the two bodies that meet, moved for a short time either way."""
-    model, state, bodies, contacts, rows, count = crowd(planar)
+@WORLDS
+def test_rows_give_the_velocity_of_a_against_b(planar, spin):
+    """The points of the two bodies that meet, moved for a short time either way; the spin is that about the normal."""
+    model, state, work, count = crowd(planar, spin=spin)
+    rows, contacts = work.rows, work.contacts
     d, h = 2 if planar else 3, 1e-5
     there = []
     for sign in (1.0, -1.0):
         later = state.copy()
-        advance(bodies._replace(planar=True), later, sign * h, state.velocity)  # as a body that keeps its velocity
+        move(work.bodies, later, sign * h, state.velocity, work.hit)
         there.append(later)
 
     def displaced(body, x):
@@ -132,40 +155,53 @@ def test_rows_give_the_velocity_of_a_against_b(planar):
         a, b = (model.shape_body[shape[i]] for shape in (contacts.shape_a, contacts.shape_b))
         x = contacts.point[i]
         expected = rows.frame[i, :d] @ (displaced(a, x) - displaced(b, x))
-        u = [contact_velocity(rows.body, rows.jacobian, i, c, state.velocity) for c in range(d)]
+        if spin:
+            expected = np.append(expected, contacts.normal[i] @ (state.velocity[a, 3:] - state.velocity[b, 3:]))
+        u = [contact_velocity(rows.body, rows.jacobian, i, c, state.velocity) for c in range(expected.size)]
         np.testing.assert_allclose(u, expected, atol=1e-8)
         np.testing.assert_allclose(rows.frame[i, 0], contacts.normal[i])
 
 
-@PLANAR
+@WORLDS
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_delassus_matrix_is_that_of_the_rows(planar, seed):
-    model, state, _, _, rows, count = crowd(planar, seed)
-    d = 2 if planar else 3
-    J = dense_rows(rows, count, d, model.kind.size)
-    expected = J @ dense_inverse_mass(model, state) @ J.T
-    blocks = delassus_blocks(model.kind == Kind.FREE, rows, count, d)
-    W = np.zeros((d * count, d * count))
-    for i in range(count):
-        W[d * i : d * i + d, d * i : d * i + d] = blocks.diagonal[:, i].reshape(d, d)
-        for k in range(blocks.start[i], blocks.start[i + 1]):
-            j = int(blocks.first[k])
-            assert j != d * i
-            W[d * i : d * i + d, j : j + d] += blocks.others[:, k].reshape(d, d)
-        assert (np.diff(blocks.first[blocks.start[i] : blocks.start[i + 1]].astype(int)) > 0).all()
+@pytest.mark.parametrize("most", [None, 0], ids=["dense", "sparse"])
+def test_the_delassus_matrix_is_that_of_the_rows(planar, spin, seed, most, monkeypatch):
+    """J M⁻¹ Jᵀ with ε on the normals, however it is stored, and also over some of the contacts in any order."""
+    model, state, work, count = crowd(planar, seed, spin)
+    if most is not None:
+        monkeypatch.setattr(outside, "DENSE", most)
+    epsilon = np.random.default_rng(seed).uniform(size=count)
+    epsilon[0] = 0.0  # contact 0 moves nothing; the engine finds none of that sort
+    work.law.compliance[:count] = epsilon
+    J = dense_rows(work.rows, count, model.kind.size)
+    d = J.shape[0] // count
+    rigid = J @ dense_inverse_mass(model, state) @ J.T
+    expected = rigid.copy()
+    expected[np.arange(0, d * count, d), np.arange(0, d * count, d)] += epsilon
+    W = as_dense(matrix_of(work, np.arange(count), d * count))
     np.testing.assert_allclose(W, expected, atol=1e-13)
     np.testing.assert_allclose(W, W.T, atol=1e-14)
+    np.testing.assert_allclose(as_dense(matrix_of(work, np.arange(count), d * count, rigid=True)), rigid, atol=1e-13)
+    some = np.array([5, 1, 6])
+    at = (d * some[:, None] + np.arange(d)).ravel()
+    np.testing.assert_allclose(as_dense(matrix_of(work, some, d * 3)), expected[np.ix_(at, at)], atol=1e-13)
 
 
-@PLANAR
-def test_impulses_push_both_bodies(planar):
-    model, state, _, _, rows, count = crowd(planar)
-    d = 2 if planar else 3
-    p = np.random.default_rng(5).normal(size=d * count)
-    v = state.velocity.copy()
-    push(rows, count, p, v)
-    J = dense_rows(rows, count, d, model.kind.size)
+@WORLDS
+def test_impulses_push_both_bodies(planar, spin):
+    """By the rows at the end of a step and by the responses that sweeps use."""
+    model, state, work, count = crowd(planar, spin=spin)
+    rows, bodies, members = work.rows, work.bodies, np.arange(count)
+    J = dense_rows(rows, count, model.kind.size)
+    p = np.random.default_rng(5).normal(size=J.shape[0])
     expected = state.velocity.ravel() + dense_inverse_mass(model, state) @ J.T @ p
+    v, swept = np.empty_like(state.velocity), state.velocity.copy()
+    arrays = rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse
+    assert end_free(count, 0, *arrays, state.velocity, p, v)
+    respond(members, count, rows.start, rows.reached, rows.response, p, state.velocity, swept)
     np.testing.assert_allclose(v.ravel(), expected, atol=1e-13)
+    np.testing.assert_allclose(swept.ravel(), expected, atol=1e-13)
     fixed = model.kind != Kind.FREE
     assert (v[fixed] == state.velocity[fixed]).all()
+    assert not end_free(count, 0, *arrays, state.velocity, 0 * p, v)
+    assert (v == state.velocity).all()

@@ -7,15 +7,28 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.special import agm
 
-from stickslip.dynamics.joints import RECOVERY, joint_coordinates, joint_row_names, joint_rows, room_for_joints
-from stickslip.dynamics.motion import advance, bodies_of, free_motion
+import stickslip as ss
+from stickslip.dynamics.joints import (
+    RECOVERY,
+    joint_coordinates,
+    joint_errors,
+    joint_row_names,
+    joint_rows,
+    room_for_joints,
+    unplaced,
+)
+from stickslip.engine.engine import Engine
 from stickslip.errors import InputError
+from stickslip.scene.compile import Drives
 from stickslip.scene.model import Joint, Kind, Model, State
 
 FIXED, BALL, HINGE, SLIDER = Joint
 GRAVITY = 9.81
 HALF_LENGTH = 0.5  # of the rods
 ABOUT_Y = np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])  # joint axes x, y, z along z, x, y of the world
+UNBOUNDED = pytest.param(
+    np.inf, np.inf, marks=pytest.mark.xfail(strict=True, reason="motors of infinite strength are taken for rigid rows")
+)
 KINDS = pytest.mark.parametrize("kind", list(Joint), ids=lambda kind: kind.name)
 PLANAR = pytest.mark.parametrize("planar", [False, True], ids=["space", "plane"])
 
@@ -199,7 +212,8 @@ def test_rates_are_derivatives(kind):
             np.testing.assert_allclose(rates[-1], travel, atol=1e-8)
 
         state = assembled(model, state, rng)
-        np.testing.assert_allclose(rows_of(model, state).bias, 0.0, atol=1e-12)  # the motor stands still
+        np.testing.assert_allclose(rows_of(model, state).error, 0.0, atol=1e-12)
+        np.testing.assert_array_equal(rows_of(model, state).bias, 0.0)  # the motor stands still
         rates = np.einsum("rbk,bk->r", dense(model, rows_of(model, state)), velocity)
 
         def expected(s, model=model, kind=kind):
@@ -219,14 +233,17 @@ def small_errors(model, state):
 
 @pytest.mark.core
 @KINDS
-def test_biases_are_the_errors(kind):
-    """With their signs and however large; a limit and a motor come last."""
+def test_rows_have_their_errors_and_biases(kind):
+    """With their signs and however large; rigid rows have an error and no bias, a limit and a motor, which come last,
+    a bias and no error."""
     rng, h = np.random.default_rng(10 + kind), 0.01
     for _ in range(20):
         model, state = random_joint(kind, rng, lower=-9.0, upper=9.0, target=0.3, strength=2.0)
         rows = rows_of(model, state, h)
         error = np.concatenate(errors(model, state))
-        np.testing.assert_allclose(rows.bias[: error.size] * h / RECOVERY, error, atol=1e-7)
+        np.testing.assert_allclose(rows.error[: error.size], error, atol=1e-7)
+        assert (rows.bias[: error.size] == 0.0).all()
+        assert (rows.error[error.size :] == 0.0).all()
         assert (rows.lower[: error.size] == -np.inf).all()
         assert (rows.upper[: error.size] == np.inf).all()
         if kind in (HINGE, SLIDER):
@@ -238,6 +255,21 @@ def test_biases_are_the_errors(kind):
         else:
             assert rows.bias.size == error.size
             assert np.isnan(joint_coordinates(model, state)).all()
+
+
+@pytest.mark.core
+@KINDS
+def test_errors_at_another_state_are_those_of_rows_filled_there(kind):
+    """Also behind a compliant joint, which has none, and before another with limits."""
+    rng = np.random.default_rng(50 + kind)
+    model, state = random_joint(kind, rng, lower=-1.0, strength=1.0)
+    column = {name: getattr(model, name).repeat(3, axis=0) for name in model._fields if name.startswith("joint")}
+    model = model._replace(**column | {"joint_compliance": np.array([0.0, 0.1, 0.0])})
+    rows, elsewhere = rows_of(model, state), random_joint(kind, rng)[1]
+    joint_errors(model, elsewhere, rows, unplaced(), np.zeros(3))
+    np.testing.assert_allclose(rows.error, rows_of(model, elsewhere).error, atol=1e-15)
+    assert not rows.error[rows.joint == 1].any()
+    assert rows.error[rows.joint == 2].any()
 
 
 @pytest.mark.core
@@ -352,47 +384,23 @@ def test_an_angle_stays_within_half_a_turn_of_the_middle_of_its_limits():
 # --- mechanisms -----------------------------------------------------------------------------------------------------
 
 
-def step(model, state, h, rows):
-    """One step of the engine without contacts: (1), (3) and (4) of friction/contact_problem.py, densely."""
-    bodies = bodies_of(model)
-    free_motion(bodies, state, h)
-    inverse, v = bodies.inverse, bodies.v
-    m = joint_rows(model, state, h, rows)
-    G = dense(model, type(rows)(*(values[:m] for values in rows)))
-    response = np.concatenate([G[:, :, :3] * model.inverse_mass, np.einsum("bij,rbj->rbi", inverse, G[:, :, 3:])], 2)
-    S = np.einsum("rbk,sbk->rs", G, response) + np.diag(rows.compliance[:m])
-    wanted = np.einsum("rbk,bk->r", G, v) + rows.bias[:m]
-    impulses = bounded_solution(S, wanted, rows.lower[:m], rows.upper[:m])
-    advance(bodies, state, h, v + np.einsum("r,rbk->bk", impulses, response))
-    return impulses
+def engine_of(model, state, h):
+    """The engine at work; without shapes there are no contacts."""
+    return Engine(model, state, Drives(), h, ss.Coulomb(), tol=1e-13)
 
 
-def bounded_solution(S, wanted, lower, upper):
-    """(4): rows without bounds are eliminated, the few that have some swept until all is still."""
-    bounded = np.isfinite(lower) | np.isfinite(upper)
-    free = ~bounded
-    elimination = np.linalg.solve(S[np.ix_(free, free)], np.c_[S[np.ix_(free, bounded)], wanted[free]])
-    left = np.c_[S[np.ix_(bounded, bounded)], wanted[bounded]] - S[np.ix_(bounded, free)] @ elimination
-    x, change = np.append(np.zeros(bounded.sum()), 1.0), 1.0
-    for _ in range(100):
-        before = x.copy()
-        for i, row in enumerate(left):
-            x[i] = np.clip(x[i] - row @ x / row[i], lower[bounded][i], upper[bounded][i])
-        change = abs(x - before).max()
-        if change <= 1e-12 * abs(x[:-1]).max(initial=0.0):
-            break
-    else:
-        raise AssertionError(f"the bounded rows still change by {change:.1e}")
-    impulses = np.empty(wanted.size)
-    impulses[free], impulses[bounded] = -elimination @ x, x[:-1]
-    return impulses
+def impulses_of(engine):
+    """λ of all rows in the next step."""
+    record, made, _ = engine.march(1, 0)
+    assert made == 1
+    return record.joint_impulse[0]
 
 
 def states(model, state, h, duration):
     """The state after each step, as one array that changes."""
-    rows = room_for_joints(model)
+    engine = engine_of(model, state, h)
     for _ in range(round(duration / h)):
-        step(model, state, h, rows)
+        engine.march(1, 0)
         yield state
 
 
@@ -430,11 +438,10 @@ def crossings(times, values):
 def test_the_period_of_a_pendulum(kind, planar):
     """Exactly 2 π √(I/(m g d)) / agm(1, cos(amplitude/2)), about its end: I/(m d) is 4/3 of half its length.
 
-    The anchor gives way by what a step along the tangent misses of the circle, h²ω²d/2, over RECOVERY, and no more.
+    Steps are second order, and the anchor does not give way.
     """
     amplitude, d = 1.0, HALF_LENGTH
     exact = 2 * math.pi * math.sqrt(4 / 3 * d / GRAVITY) / agm(1, math.cos(amplitude / 2))
-    fastest = math.sqrt(2 * GRAVITY * (1 - math.cos(amplitude)) / (4 / 3 * d))
     wrong = []
     for h in (8e-3, 4e-3):
         model, state = hanging_rods(kind, planar, [amplitude])
@@ -444,54 +451,76 @@ def test_the_period_of_a_pendulum(kind, planar):
             apart = max(apart, np.linalg.norm(seen_from_b(model, now)[0]))
         zeros = crossings(h * np.arange(1, len(x) + 1), np.array(x))
         wrong.append(abs(zeros[2] - zeros[0] - exact) / exact)
-        np.testing.assert_allclose(apart, (h * fastest) ** 2 * d / (2 * RECOVERY), rtol=0.01)
+        assert apart < 1e-12
     assert wrong[1] < 1e-4
-    assert wrong[1] < 0.3 * wrong[0]  # second order
+    np.testing.assert_allclose(wrong[0] / wrong[1], 4.0, rtol=0.1)
 
 
 @PLANAR
-def test_a_spinning_rod_keeps_its_energy_to_third_order(planar):
-    """Without gravity, about a hinge at its end. A step goes along a chord of the circle, so v leans inwards by half
-    its angle hω. Getting there costs a few times (hω)² of the energy, after that a step costs a few times (hω)⁴.
-    """
-    speed, lost = 3.0, []
-    for h in (0.02, 0.01):
+def test_a_spinning_rod_keeps_its_energy(planar):
+    """Without gravity, about a hinge at its end: to rounding, however large the step, and so does its speed."""
+    speed = 3.0
+    for h in (0.1, 0.02):
         model, state = hanging_rods(HINGE, planar, [0.0])
         model.gravity[:] = 0.0
         state.velocity[1] = [-speed * HALF_LENGTH, 0, 0, 0, speed, 0]
         before = energy(model, state)
-        energies = np.array([energy(model, now) for now in states(model, state, h, 3.0)])
-        np.testing.assert_allclose(energies, before, rtol=4 * (h * speed) ** 2)
-        lost.append(energies[len(energies) // 3] - energies[-1])
-    assert 0 < lost[1] < 0.15 * lost[0]
+        for now in states(model, state, h, 3.0):
+            np.testing.assert_allclose(energy(model, now), before, rtol=1e-11)
+            np.testing.assert_allclose(now.velocity[1, 3:], [0, speed, 0], atol=1e-11)
 
 
 @PLANAR
-def test_a_double_pendulum_keeps_its_energy_to_first_order(planar):
+def test_a_double_pendulum_keeps_its_energy_to_second_order(planar):
     change = []
     for h in (4e-3, 2e-3):
         model, state = hanging_rods(HINGE, planar, [1.5, 0.5])
         before = energy(model, state)
         change.append(max(abs(energy(model, now) - before) for now in states(model, state, h, 1.0)))
-    assert change[1] < 0.55 * change[0]
-    assert change[1] < 0.01 * abs(before - energy(*hanging_rods(HINGE, planar, [0.0, 0.0])))
+    np.testing.assert_allclose(change[0] / change[1], 4.0, rtol=0.1)
+    assert change[1] < 1e-3 * abs(before - energy(*hanging_rods(HINGE, planar, [0.0, 0.0])))
+
+
+def momentum(model, state):
+    """Linear and angular, of bodies with inertias that are the same about all axes."""
+    v, spin = model.mass[:, None] * state.velocity[:, :3], model.inertia[:, 0, :1] * state.velocity[:, 3:]
+    return np.concatenate([v.sum(axis=0), (np.cross(state.position, v) + spin).sum(axis=0)])
 
 
 @KINDS
 def test_joined_bodies_keep_their_momentum(kind):
-    """Linear and angular, to rounding, while they tumble, from a start where the joint does not even fit."""
+    """Linear and angular, to rounding, while they tumble; the joint holds to rounding too."""
     rng = np.random.default_rng(40 + kind)
-    model, state = random_joint(kind, rng, compliance=0.0)
+    model, state = random_joint(kind, rng)
+    state = assembled(model, state, rng)
     state.velocity[:] = rng.standard_normal((2, 6))
+    before = momentum(model, state)
+    for now in states(model, state, 0.05, 2.0):
+        np.testing.assert_allclose(momentum(model, now), before, atol=1e-12)
+        assert abs(rows_of(model, now).error).max() < 1e-12
 
-    def momentum():  # the bodies have mass and inertia one
-        v, spin = state.velocity[:, :3], state.velocity[:, 3:]
-        return np.concatenate([v.sum(axis=0), (np.cross(state.position, v) + spin).sum(axis=0)])
 
-    before = momentum()
-    for _ in states(model, state, 0.05, 2.0):
-        np.testing.assert_allclose(momentum(), before, atol=1e-10)
-    assert max(abs(values).max() for values in errors(model, state) if values.size) < 0.1  # and have come together
+@KINDS
+def test_bodies_that_do_not_fit_come_together(kind):
+    """RECOVERY of the error in each step, and then all of it. That moves them but does not push: the linear momentum is
+    kept all the time, the angular as soon as they fit."""
+    rng = np.random.default_rng(40 + kind)
+    model, state = random_joint(kind, rng)
+    state = assembled(model, state, rng)
+    turned = Rotation.from_rotvec(0.1 * rng.standard_normal(3)) * rotation_of(state, 1)
+    state.position[1] += 0.1 * rng.standard_normal(3)
+    state.quaternion[1] = turned.as_quat(scalar_first=True)
+    state.velocity[:] = rng.standard_normal((2, 6))
+    before, error = momentum(model, state), rows_of(model, state).error
+    kept = before
+    for now in states(model, state, 0.05, 2.5):
+        np.testing.assert_allclose(momentum(model, now)[:3], before[:3], atol=1e-12)
+        left, error = error, rows_of(model, now).error
+        np.testing.assert_allclose(error, np.where(abs(left) > 1e-9, (1 - RECOVERY) * left, 0.0), atol=1e-12)
+        if abs(left).max() < 1e-9:
+            np.testing.assert_allclose(momentum(model, now), kept, atol=1e-12)
+        kept = momentum(model, now)
+    assert abs(error).max() < 1e-12
 
 
 @PLANAR
@@ -510,15 +539,14 @@ def test_a_fixed_joint_makes_one_body_of_two(planar):
     state.velocity[0] = 0.0
     for _ in states(two, state, h, 1.0):
         pass
-    fall = GRAVITY * h * (1 + h) / 2  # of symplectic Euler after a second, per step: g h² n(n + 1)/2
     together = (3 * state.position[1] + state.position[2]) / 4
-    np.testing.assert_allclose(together, centre + velocity - [0, 0, fall / h], atol=1e-12)
+    np.testing.assert_allclose(together, centre + velocity - [0, 0, GRAVITY / 2], atol=1e-12)
     turned = Rotation.from_rotvec(spin)
     for b in (1, 2):
-        np.testing.assert_allclose((rotation_of(state, b) * turned.inv()).magnitude(), 0.0, atol=1e-3)
+        np.testing.assert_allclose((rotation_of(state, b) * turned.inv()).magnitude(), 0.0, atol=h**2)
         expected = together + turned.apply(positions[b] - centre)
-        np.testing.assert_allclose(state.position[b], expected, atol=1e-3)
-    np.testing.assert_allclose(state.velocity[1:, 3:], [spin, spin], atol=1e-4)
+        np.testing.assert_allclose(state.position[b], expected, atol=h**2)
+    np.testing.assert_allclose(state.velocity[1:, 3:], [spin, spin], atol=1e-9)
 
 
 def slope(planar, angle, **given):
@@ -531,11 +559,11 @@ def slope(planar, angle, **given):
 
 @PLANAR
 def test_a_slider_travels_freely(planar):
-    """As symplectic Euler does under constant acceleration: by a h² n(n + 1)/2."""
+    """Under constant acceleration: by a t²/2."""
     h, angle = 0.01, 0.5
     model, state = slope(planar, angle)
     for n, now in enumerate(states(model, state, h, 0.5), start=1):
-        travel = -GRAVITY * math.sin(angle) * h**2 * n * (n + 1) / 2
+        travel = -GRAVITY * math.sin(angle) * (h * n) ** 2 / 2
         np.testing.assert_allclose(joint_coordinates(model, now), travel, atol=1e-13)
         np.testing.assert_allclose(now.position[1], travel * model.joint_frame_b[0, :, 2], atol=1e-13)
         np.testing.assert_allclose(now.quaternion[1], [1, 0, 0, 0], atol=1e-13)
@@ -551,46 +579,57 @@ def test_a_limit_stops_a_slider_exactly(planar, sense):
     travels = np.concatenate([joint_coordinates(model, now) for now in states(model, state, h, 1.0)])
     assert (sense * travels >= -0.3 - 1e-12).all()
     np.testing.assert_allclose(sense * travels[-30:], -0.3, atol=1e-12)
-    impulses = step(model, state, h, room_for_joints(model))
+    impulses = impulses_of(engine_of(model, state, h))
     np.testing.assert_allclose(impulses[-1], 2.0 * GRAVITY * math.sin(angle) * h, rtol=1e-9)
 
 
 @PLANAR
 @pytest.mark.parametrize("sense", [1, -1])
-def test_a_limit_stops_a_hinge_exactly(planar, sense):
-    """A rod that swings down from the side cannot come nearer than 0.2 to the vertical."""
+def test_a_limit_stops_a_hinge(planar, sense):
+    """A rod that swings down from the side cannot come nearer than 0.2 to the vertical.
+
+    It is turned to the limit exactly, by the angle θ of that step, while its centre goes along the tangent. The anchor
+    is then off by d (θ - sin θ); taking that back turns the rod by d/(4/3 d²) of it, θ³/8 to fourth order.
+    """
     limit = {"lower": 0.2} if sense == 1 else {"upper": -0.2}
     model, state = hanging_rods(HINGE, planar, [sense * 1.5], **limit)
     angles = sense * np.concatenate([joint_coordinates(model, now) for now in states(model, state, 0.005, 1.0)])
-    assert (angles >= 0.2 - 1e-12).all()
+    stopped = np.argmax(angles < 0.2 + 1e-6)
+    last = angles[stopped - 1] - 0.2
+    np.testing.assert_allclose(0.2 - angles[stopped], last**3 / 8, rtol=5 * last)
+    assert (angles[stopped + 1 :] >= angles[stopped]).all()
     np.testing.assert_allclose(angles[-30:], 0.2, atol=1e-12)
 
 
 @pytest.mark.core
 def test_a_joint_pressed_beyond_its_limit_is_brought_back():
-    """By RECOVERY of the rest in each step, while the weight is enough to keep it from leaving the limit."""
+    """At RECOVERY of the rest in each step, all of it where it has come back too far, while the weight is enough to
+    keep it from leaving the limit; moved by the mean of two speeds as everything that is not hit."""
     for sense, limit in ((1, {"lower": -0.3}), (-1, {"upper": 0.3})):
         model, state = slope(False, sense * 0.5, **limit)
         state.position[1] -= sense * (0.3 + 1e-4) * model.joint_frame_b[0, :, 2]
-        for n, now in enumerate(states(model, state, 0.01, 0.1), start=1):
-            beyond = 1e-4 * (1 - RECOVERY) ** n
+        beyond, speed = 1e-4, 0.0
+        for now in states(model, state, 0.01, 0.2):
+            wanted = RECOVERY * beyond if beyond > 0 else beyond
+            beyond, speed = beyond - (speed + wanted) / 2, wanted
             np.testing.assert_allclose(sense * joint_coordinates(model, now), -0.3 - beyond, rtol=0, atol=1e-12)
+        assert abs(beyond) < 1e-8
 
 
 @PLANAR
 @pytest.mark.parametrize("kind", [HINGE, SLIDER], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("target", [2.0, -2.0])
-def test_a_motor_reaches_its_speed(kind, planar, target):
+@pytest.mark.parametrize(("strength", "expected"), [(40.0, 0.1), (1000.0, np.inf), UNBOUNDED])
+def test_a_motor_reaches_its_speed(kind, planar, target, strength, expected):
     """With strength / inertia, and then exactly; one strong enough at once. The bodies have mass and inertia 4."""
     h, frame = 0.01, ABOUT_Y if kind == HINGE else np.eye(3)
-    for strength, expected in ((40.0, 0.1), (np.inf, np.inf), (1000.0, np.inf)):
-        parts = {"frame_a": frame, "frame_b": frame, "target": target, "strength": strength}
-        model = model_of([GROUND, body(4.0, (4.0,) * 3)], [joint(kind, **parts)], planar)
-        state = state_of(np.zeros((2, 3)))
-        axis = frame[:, 2]
-        for n, now in enumerate(states(model, state, h, 0.3), start=1):
-            rate = axis @ (now.velocity[1, 3:] if kind == HINGE else now.velocity[1, :3])
-            np.testing.assert_allclose(rate, math.copysign(min(n * expected, 2.0), target), atol=1e-12)
+    parts = {"frame_a": frame, "frame_b": frame, "target": target, "strength": strength}
+    model = model_of([GROUND, body(4.0, (4.0,) * 3)], [joint(kind, **parts)], planar)
+    state = state_of(np.zeros((2, 3)))
+    axis = frame[:, 2]
+    for n, now in enumerate(states(model, state, h, 0.3), start=1):
+        rate = axis @ (now.velocity[1, 3:] if kind == HINGE else now.velocity[1, :3])
+        np.testing.assert_allclose(rate, math.copysign(min(n * expected, 2.0), target), atol=1e-12)
 
 
 @PLANAR
@@ -600,11 +639,11 @@ def test_a_motor_that_is_too_weak_holds_what_it_can(planar):
     pull = 2.0 * GRAVITY * math.sin(angle)
     model, state = slope(planar, angle, strength=pull / 2, lower=-0.3)
     for n, now in enumerate(states(model, state, h, 0.3), start=1):
-        travel = -GRAVITY / 2 * math.sin(angle) * h**2 * n * (n + 1) / 2
+        travel = -GRAVITY / 2 * math.sin(angle) * (h * n) ** 2 / 2
         np.testing.assert_allclose(joint_coordinates(model, now), travel, atol=1e-12)
     for now in states(model, state, h, 0.7):
         assert joint_coordinates(model, now)[0] >= -0.3 - 1e-12
-    *_, limit, motor = step(model, state, h, room_for_joints(model))
+    *_, limit, motor = impulses_of(engine_of(model, state, h))
     np.testing.assert_allclose(limit + motor, h * pull, rtol=1e-9)
     assert abs(motor) <= h * pull / 2 + 1e-12
 
@@ -656,5 +695,5 @@ def test_a_body_follows_the_moving_one_it_is_joined_to(kind):
     np.testing.assert_allclose(state.velocity[0], drive)
     apart, turn = seen_from_b(model, state)
     held = [0, 1] if kind == SLIDER else [0, 1, 2]
-    np.testing.assert_allclose(apart[held], 0.0, atol=1e-5)
-    np.testing.assert_allclose(turn.magnitude(), 0.0, atol=1e-5)
+    np.testing.assert_allclose(apart[held], 0.0, atol=1e-12)
+    np.testing.assert_allclose(turn.magnitude(), 0.0, atol=1e-9)

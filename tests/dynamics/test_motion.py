@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import stickslip as ss
-from stickslip.dynamics.motion import advance, bodies_of, free_motion
+from stickslip.dynamics.motion import arrive, bodies_of, free_motion, move
 from stickslip.scene.compile import compile_scene
 
 pytestmark = pytest.mark.core
@@ -22,10 +22,16 @@ def body_of(inertia, spin=(0, 0, 0), gravity=(0, 0, 0), torque=(0, 0, 0), force=
     return bodies_of(model), state
 
 
+def advance(bodies, state, h, hit=False):
+    """The second half of a step: from the velocities at its end to the state there."""
+    move(bodies, state, h, bodies.v, np.full(bodies.kind.size, hit))
+    arrive(bodies, state, bodies.v)
+
+
 def moved(bodies, state, h, steps):
     for _ in range(steps):
         free_motion(bodies, state, h)
-        advance(bodies, state, h, bodies.v)
+        advance(bodies, state, h)
 
 
 def rotation(state):
@@ -113,7 +119,7 @@ def test_impulses_add_to_the_angular_momentum_what_they_should():
     L = angular_momentum(bodies, state)
     free_motion(bodies, state, h)
     bodies.v[0, 3:] += bodies.inverse[0] @ impulse
-    advance(bodies, state, h, bodies.v)
+    advance(bodies, state, h)
     np.testing.assert_allclose(angular_momentum(bodies, state), L + impulse, atol=1e-13)
 
 
@@ -124,18 +130,49 @@ def test_impulses_that_stop_the_spin_are_not_lost_either():
     free_motion(bodies, state, h)
     impulse = -np.linalg.inv(bodies.inverse[0]) @ bodies.v[0, 3:]
     bodies.v[0, 3:] = 0.0
-    advance(bodies, state, h, bodies.v)
+    advance(bodies, state, h)
     np.testing.assert_allclose(angular_momentum(bodies, state), L + impulse, atol=1e-13)
 
 
-def test_what_falls_and_is_pushed():
-    """v = v_0 + t (g + F/m), and the way of first-order steps ½ h t (g + F/m) more than the parabola."""
-    h, t = 0.01, 1.0
+@pytest.mark.parametrize("h", [0.01, 0.25])
+def test_what_falls_and_is_pushed(h):
+    """v = v_0 + t (g + F/m), and the way is the parabola exactly, whatever the step."""
+    t = 1.0
     bodies, state = body_of(1.0, gravity=(0, 0, -9.81), force=(1.0, -3.0, 0.5), velocity=(1, 2, 3))
-    moved(bodies, state, h, 100)
+    moved(bodies, state, h, round(t / h))
     a = np.array([0.5, -1.5, 0.25 - 9.81])
     np.testing.assert_allclose(state.velocity[0, :3], [1, 2, 3] + t * a, atol=1e-12)
-    np.testing.assert_allclose(state.position[0], np.array([1, 2, 3]) + t * (t + h) / 2 * a, atol=1e-12)
+    np.testing.assert_allclose(state.position[0], np.array([1, 2, 3]) + t**2 / 2 * a, atol=1e-12)
+
+
+def test_what_is_hit_moves_with_its_velocity_at_the_end():
+    """By h v⁺ and h ω⁺, all of the step; the others by the mean of the velocities at its two ends."""
+    h, impulse, moment = 0.01, np.array([1.0, -2.0, 4.0]), np.array([0.02, 0.1, -0.3])
+    for hit, share in ((True, 1.0), (False, 0.5)):
+        bodies, state = body_of(0.7, gravity=(0, 0, -9.81), velocity=(1, 2, -3), spin=(3, -1, 2))
+        before = state.copy()
+        free_motion(bodies, state, h)
+        bodies.v[0, :3] += impulse / 2.0
+        bodies.v[0, 3:] += moment / 0.7
+        mean = share * bodies.v[0] + (1 - share) * before.velocity[0]
+        advance(bodies, state, h, hit)
+        np.testing.assert_allclose(state.position[0], before.position[0] + h * mean[:3], atol=1e-15)
+        np.testing.assert_allclose(rotation(state).as_rotvec(), h * mean[3:], atol=1e-15)
+        np.testing.assert_allclose(state.velocity[0], bodies.v[0], atol=1e-15)
+
+
+def test_a_body_that_nothing_acts_on_turns_with_the_mean_of_its_spins():
+    """ω̄ of the midpoint rule, half way between I⁻¹Π and the ω₀ that the free motion ends with; energy and momentum
+    are kept because I ω̄ is the mean of Π at the two ends in body axes."""
+    h, I = 0.05, np.array([1.0, 2.0, 2.9])  # noqa: E741
+    bodies, state = body_of(tuple(I), spin=(3, 2, 5))
+    start = state.velocity[0, 3:].copy()
+    free_motion(bodies, state, h)
+    mean = (bodies.v[0, 3:] + start) / 2
+    advance(bodies, state, h)
+    np.testing.assert_allclose(rotation(state).as_rotvec(), h * mean, atol=1e-14)
+    end = rotation(state).inv().apply(state.velocity[0, 3:])
+    np.testing.assert_allclose(I * mean, I * (start + end) / 2, atol=1e-13)
 
 
 def test_only_what_is_free_falls():
@@ -157,8 +194,10 @@ def test_a_planar_body_stays_in_its_plane():
     moved(bodies_of(model), state, 0.01, 100)
     inertia = 2.0 * (1.0 + 0.2**2) / 12
     np.testing.assert_allclose(state.velocity[0], [1, 0, -9.81, 0, 2.0 + 0.3 / inertia, 0], atol=1e-12)
-    np.testing.assert_allclose(state.position[0], [1, 0, 3 - 9.81 * 1.01 / 2], atol=1e-12)
+    np.testing.assert_allclose(state.position[0], [1, 0, 3 - 9.81 / 2], atol=1e-12)
     assert (state.quaternion[0, [1, 3]] == 0).all()
+    angle = 2.0 + 0.3 / inertia / 2
+    np.testing.assert_allclose(state.quaternion[0, [0, 2]], [math.cos(angle / 2), math.sin(angle / 2)], atol=1e-12)
 
 
 def test_the_reach_covers_the_way_of_every_point():
@@ -171,6 +210,6 @@ def test_the_reach_covers_the_way_of_every_point():
     for _ in range(50):
         before = state.position[0] + rotation(state).apply(corners)
         free_motion(bodies, state, h)
-        advance(bodies, state, h, bodies.v)
+        advance(bodies, state, h)
         way = np.linalg.norm(state.position[0] + rotation(state).apply(corners) - before, axis=1)
         assert way.max() <= bodies.reach[0] * (1 + 1e-12)

@@ -1,10 +1,15 @@
-"""The compiled loop makes the steps of step.py, whatever the scene, the room it has and the way it is cut."""
+"""The compiled loop makes the same steps whatever solves them, the room it has and the way it is cut."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.engine import engine as engine_module
+from stickslip.engine import outside
 from stickslip.engine import simulate as simulate_module
+from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 
 H, STEPS, TIGHT = 0.01, 50, 1e-12
 
@@ -91,15 +96,18 @@ def assert_alike(run, other, atol):
             found, expected = (getattr(each, quantity)(i) for each in (run, other))
             np.testing.assert_allclose(found, expected, atol=atol, err_msg=f"{quantity} of {run.header.names[i]}")
     ours, theirs = (table[table.impulse[:, 0] > 1e-6] for table in (run.contacts(), other.contacts()))
-    for name in ("step", "shape_a", "shape_b", "feature", "state"):
+    for name in ("step", "shape_a", "shape_b", "feature"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), err_msg=name)
+    slip = np.linalg.norm(ours.velocity[:, 1:], axis=1)
+    decided = (ours.friction > 0) | (slip >= 10 * atol)  # a smooth contact that does not slide may be called either
+    np.testing.assert_array_equal(ours.state[decided], theirs.state[decided])
     for name in ("point", "normal", "gap", "friction", "impulse", "velocity"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=10 * atol, err_msg=name)
 
 
 @SCENES
-def test_it_makes_the_steps_of_the_readable_one(made):
-    """A solver by name sends the run through engine/step.py."""
+def test_it_makes_the_steps_that_a_solver_of_the_library_makes(made):
+    """A solver by name has every island solved outside of the loop, by the Delassus matrix."""
     scene, friction = made()
     run = ss.simulate(scene, STEPS * H, H, friction=friction, tol=TIGHT)
     other = ss.simulate(scene, STEPS * H, H, friction=friction, solver="nsgs", tol=TIGHT)
@@ -123,15 +131,16 @@ def test_drives_that_do_nothing_change_no_bit():
     assert_alike(ss.simulate(scene, STEPS * H, H, friction=friction), run, 0.0)
 
 
-@pytest.mark.parametrize("most", [None, 0], ids=["interior point", "all methods"])
+@pytest.mark.parametrize("most", [None, 1], ids=["interior point", "all methods"])
 def test_where_it_gives_up_others_solve_the_step(monkeypatch, most):
     scene, friction = box_on_springs()
     run = ss.simulate(scene, STEPS * H, H, friction=friction, tol=TIGHT)
-    monkeypatch.setattr(simulate_module, "SWEEPS", 1)
+    monkeypatch.setattr(engine_module, "SWEEPS", 1)
     if most is not None:
-        monkeypatch.setattr(simulate_module, "FACTORISATIONS", most)
+        monkeypatch.setattr(outside, "ConeInteriorPoint", partial(ConeInteriorPoint, max_iter=most))
     other = ss.simulate(scene, STEPS * H, H, friction=friction, tol=1e-11)
     assert_alike(run, other, 1e-8)
+    assert not {"sweeps", "correction"} & set(other.method)
 
 
 def test_there_is_room_for_as_many_contacts_as_there_are():

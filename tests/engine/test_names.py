@@ -2,13 +2,13 @@
 
 import pytest
 
+from stickslip.engine.names import FORMULATIONS, formulation, read_formulation, solver_named
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.impact import Newton, Poisson
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.stabilisation import Gap, Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
-from stickslip.engine.names import FORMULATIONS, formulation, read_formulation, solver_named
 from stickslip.solvers.nsgs import NSGS
 
 pytestmark = pytest.mark.core

@@ -381,6 +381,11 @@ def test_a_body_that_is_not_there(run, body, sentence):
         run.position(body)
 
 
+def test_a_scene_has_no_coordinates(run):
+    with pytest.raises(InputError, match="a run of a scene, which has no q, expected one of position, quaternion"):
+        _ = run.q
+
+
 @pytest.mark.parametrize("step", [10, -11])
 def test_a_step_that_is_not_there(run, step):
     with pytest.raises(InputError, match=f"step is {step}, expected from -10 to 9"):
@@ -579,8 +584,11 @@ def test_a_file_of_version_1_is_read_and_saved(tmp_path):
     record(path).close()
     with h5py.File(path, "r+") as file:
         file.attrs["format_version"] = 1
-        for name in [*VERSION_2, *(f"header/{name}" for name in HEADER_2)]:
+        for name in VERSION_2:
             del file[name]
+        for name in HEADER_2:
+            where = file.attrs if name in file.attrs else file["header"]
+            del where[name]
     with Trajectory.load(path) as run:
         check_complete(run)
         check_zeros(run)

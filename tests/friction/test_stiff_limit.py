@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from by_hand import G, contact_columns, impulses_of, particle
 
+from stickslip.engine.stiff_limit import stiff_limit
 from stickslip.errors import InputError
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
-from stickslip.engine.stiff_limit import stiff_limit
 
 H = 0.01
 STIFFNESS = 1e6 * np.arange(1.0, 5.0)

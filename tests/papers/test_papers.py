@@ -2,11 +2,11 @@
 
 import pytest
 
+from stickslip.engine.compare import compare
 from stickslip.errors import InputError
 from stickslip.papers import peiret2017, peiret2019_solutions, preclik, trinkle2018, trinkle_pang
 from stickslip.papers.catalogue import PAPERS, entry
 from stickslip.papers.report import Check
-from stickslip.engine.compare import compare
 
 
 def quiet(text):

@@ -66,7 +66,7 @@ def test_so_does_a_block_on_four_corners():
         x = simulate(scene, 0.1, 0.01, ss.Coulomb()).position(block)[-1]
         return x[0] * math.cos(angle) + x[1] * math.sin(angle), x[1] * math.cos(angle) - x[0] * math.sin(angle)
 
-    expected = (PUSH - 1) * MU * G * 0.1 * 0.11 / 2
+    expected = (PUSH - 1) * MU * G * 0.1**2 / 2
     np.testing.assert_allclose([moved(angle) for angle in ANGLES], np.tile([expected, 0.0], (48, 1)), atol=1e-9)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder
+from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import FileError, InputError
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.model import Kind, Shape, State
-from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder
-from stickslip.engine.trajectory import Trajectory
 from stickslip.solvers.solution import Status
 from stickslip.view.trajectories import draw_energy, draw_impulses, draw_path, draw_residual, outline, usual_top
 

@@ -31,6 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from stickslip.engine.step_problem import scene_problem
+from stickslip.engine.stiff_limit import ENOUGH, RANK, TOL, Face, check_weights, nearest
 from stickslip.errors import InputError, RangeFailed
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.coulomb import Coulomb
@@ -38,8 +40,6 @@ from stickslip.friction.stabilisation import Gap
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, shortened, vector
 from stickslip.scene.scene import Scene
-from stickslip.engine.step_problem import scene_problem
-from stickslip.engine.stiff_limit import ENOUGH, RANK, TOL, Face, check_weights, nearest
 from stickslip.solvers.existence import FEW_DIGITS, negative_share
 from stickslip.solvers.solve import solve
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.coupling import FrictionCoupling, How, coupling, held_rows
+from stickslip.engine.step_problem import scene_problem
 from stickslip.errors import InputError
 from stickslip.problems.matrix import as_dense
 from stickslip.scene.scene import Scene
-from stickslip.engine.step_problem import scene_problem
 
 INSTANT = 1e-6  # the step whose problem is asked for its matrices, which do not depend on it   [s]
 

@@ -8,8 +8,9 @@ The velocities v of the bodies and the impulses λ of the bilateral rows G obey
 with a block of 6 x 6 for each body and one of up to 6 x 6 for each joint. Eliminated from the leaves to the root, body,
 joint, body, …, a tree fills nothing [1]: its cost grows linearly with its length, however many limbs a body has. Each
 pivot is definite: a body's is its articulated inertia, a joint's, with the sign turned, the compliance of what hangs on
-it. A joint that closes a loop comes last, and fills the path between its bodies. Which node follows which depends on
-the model alone: `articulation` works it out once, by minimum degree, and the kernels follow its lists.
+it. So a joint of the tree comes after the body on its outer side, whose motion no other joint has used up; one that
+closes a loop comes last, and fills the path between its bodies. Which node follows which depends on the model alone:
+`articulation` works it out once, by minimum degree, and the kernels follow its lists.
 
 Redundant rows (a planar four-bar linkage has hinges in space: three rows too many) show up as zero pivots. Such a row
 carries nothing: the others do what it asks for, unless it contradicts them.
@@ -128,15 +129,16 @@ def graph(
 def eliminated(
     neighbours: dict[int, set[int]], joint_of: dict[int, int], joint_a: Integers, joint_b: Integers, turns: Floats
 ) -> list[int]:
-    """Nodes, component by component, by minimum degree; a joint after a body that turns, or after both its bodies."""
+    """Nodes, component by component, by minimum degree; a joint after the body on its outer side, loops at the end."""
+    fixed = {joint_of[j] for j in joint_of if turns[joint_a[j]] == 0 or turns[joint_b[j]] == 0}
     order: list[int] = []
     for component in components(neighbours):
+        outer = outer_bodies(neighbours, component, fixed, turns.size)
         near = {node: set(neighbours[node]) for node in component}
-        left = sorted(component)
-        gone: set[int] = set()
+        left, gone = sorted(component), set[int]()
         while left:
-            ready = [node for node in left if node < turns.size or may_go(node, turns, joint_a, joint_b, gone)]
-            node = min(ready, key=lambda each: (len(near[each]), each))
+            ready = [node for node in left if node < turns.size or outer.get(node) in gone]
+            node = min(ready or left, key=lambda each: (len(near[each]), each))
             for other in near[node]:
                 near[other] |= near[node] - {other}
                 near[other].discard(node)
@@ -146,10 +148,25 @@ def eliminated(
     return order
 
 
-def may_go(node: int, turns: Floats, joint_a: Integers, joint_b: Integers, gone: set[int]) -> bool:
-    j = node - turns.size
-    ends = [int(b) for b in (joint_a[j], joint_b[j]) if turns[b] > 0]
-    return all(b in gone for b in ends) or any(b in gone and turns[b] == 2 for b in ends)
+def outer_bodies(neighbours: dict[int, set[int]], component: set[int], fixed: set[int], bodies: int) -> dict[int, int]:
+    """The joints of a tree through a component, from a joint that holds it to something fixed where there is one, and
+    the body on the outer side of each."""
+    outer: dict[int, int] = {}
+    roots = sorted(component & fixed)
+    if roots:
+        (first,) = neighbours[roots[0]]
+        outer[roots[0]] = first
+    else:
+        first = min(component)
+    reached, new = {first}, [first]
+    while new:
+        body = new.pop(0)
+        for joint in sorted(neighbours[body]):
+            for other in sorted(neighbours[joint] - reached):
+                outer[joint] = other
+                reached.add(other)
+                new.append(other)
+    return outer
 
 
 def components(neighbours: dict[int, set[int]]) -> list[set[int]]:

@@ -211,7 +211,7 @@ def mass_of(model, b, R, M):
 
 @bare
 def rates(held, v, biased):
-    """wanted <- G v + b of the bilateral rows, without b where not `biased`, and zero there where they are compliant."""
+    """wanted <- G v + b of the rows; where not `biased` without b, and zero for those that are compliant."""
     rows, wanted = held.rows, held.wanted
     for i in range(wanted.size):
         wanted[i] = 0.0

@@ -17,9 +17,9 @@ impulses I (ω⁺ - ω₀) are added to the angular momentum, which at the end o
 
     R⁺ Π⁺ = R (Π + I (ω⁺ - ω₀))                                                                              (3)
 
-A body moves (`move`) with the mean of its velocities at the two ends of the step, ½ (v + v⁺) and ½ (I⁻¹Π + ω⁺): exact under
-constant forces, second order otherwise, and ω̄ where nothing acts. Where it is hit it moves with v⁺, all of the step, so
-that what has been stopped at a surface stays there.
+A body moves (`move`) with the mean of its velocities at the two ends of the step, ½ (v + v⁺) and ½ (I⁻¹Π + ω⁺): exact
+under constant forces, second order otherwise, and ω̄ where nothing acts. Where it is hit it moves with v⁺, all of the
+step, so that what has been stopped at a surface stays there.
 
 So bodies that only act on each other keep theirs exactly. To first order in h the gyroscopic terms add up to the usual
 torque -ω × I ω. Where I is a multiple of the identity they vanish, and in the plane too.
@@ -214,7 +214,7 @@ def times_transposed(A, x, y, z):
 
 @bare
 def move(bodies, state, h, v, hit):
-    """Move every body for a time h, with v (nb, 6) at its end; it moves with v all of the time where it is hit (nb,)."""
+    """Move every body for a time h, with v (nb, 6) at its end; where it is hit (nb,), with v all of the time."""
     for i in range(v.shape[0]):
         if bodies.kind[i] == STATIC:
             continue

@@ -18,6 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.engine.running import count_steps
+from stickslip.engine.simulate import simulate
+from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
@@ -26,8 +29,6 @@ from stickslip.scene.compile import compile_scene
 from stickslip.scene.descriptions import Body
 from stickslip.scene.model import Floats, Kind
 from stickslip.scene.scene import Scene
-from stickslip.engine.simulate import count_steps, simulate
-from stickslip.engine.trajectory import Trajectory
 from stickslip.solvers.solution import Solver
 
 FINER = 10  # the reference has this many steps for one of the finest run

@@ -9,7 +9,16 @@ import numpy as np
 
 from stickslip.engine.finish import begin
 from stickslip.engine.march import FRESH, LOOK, Ended, march
-from stickslip.engine.outside import Solved, finish_sweeps, matrix_of, members_of, put_back, rows_of, solve_rows, whole_step
+from stickslip.engine.outside import (
+    Solved,
+    finish_sweeps,
+    matrix_of,
+    members_of,
+    put_back,
+    rows_of,
+    solve_rows,
+    whole_step,
+)
 from stickslip.engine.rows import (
     ACTIVE,
     FOUND,
@@ -66,15 +75,13 @@ class Engine:
         keep_going: bool = False,
         scheme: Scheme | None = None,
     ) -> None:
-        if scheme not in (None, *get_args(Scheme)):
-            raise InputError(f"simulate: scheme is {scheme!r}, expected 'midpoint' or 'euler'")
         if formulation.spin and model.planar:
             name = type(formulation).__name__
             raise InputError(f"simulate: friction is {name} but the scene is planar, expected one in space")
         self.model, self.state, self.drives = model, state, drives
         self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
         self.tol = step_tolerance(formulation, solver, tol)
-        self.rules = rules_of(formulation, h, self.tol, is_auto(solver), scheme or formulation.scheme)
+        self.rules = rules_of(formulation, h, self.tol, is_auto(solver), check_scheme(scheme or formulation.scheme))
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
         self.made = 0
@@ -193,6 +200,12 @@ def grown(room: int, needed: int) -> int:
 
 def is_auto(solver: str | Solver) -> bool:
     return solver == "auto" or isinstance(solver, Auto)
+
+
+def check_scheme(scheme: Scheme) -> Scheme:
+    if scheme not in get_args(Scheme):
+        raise InputError(f"simulate: scheme is {scheme!r}, expected 'midpoint' or 'euler'")
+    return scheme
 
 
 def step_tolerance(formulation: Formulation, solver: str | Solver, tol: float | None) -> float:

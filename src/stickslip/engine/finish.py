@@ -1,10 +1,10 @@
 """From the impulses of a step to the state at its end, and what is recorded of it.
 
-    velocities    v⁺ of all bodies, and the impulses of bilateral joint rows
-    hit           which bodies move with v⁺ instead of ½ (v + v⁺): see `mark_hit`
-    move          positions; those of joints corrected (dynamics/held.py)
-    states        open, stick or slip
-    remember      the impulses, for the next step
+velocities    v⁺ of all bodies, and the impulses of bilateral joint rows
+hit           which bodies move with v⁺ instead of ½ (v + v⁺): see `mark_hit`
+move          positions; those of joints corrected (dynamics/held.py)
+states        open, stick or slip
+remember      the impulses, for the next step
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from stickslip.friction.terms import TAKES_PART
 from stickslip.jit import bare, inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
 
+ROUNDING = 1e-10  # share of p |v| that a contact may gain
 OPEN, STICK, SLIP = (int(state) for state in ContactState)
 
 
@@ -49,7 +50,10 @@ def finish(state, rules, work, memory, record, k):
         copy(answer.free, answer.v)
     else:
         end_held(held, rows.jacobian.shape[2], n, m, rows.number, answer.p, pushed, answer.free, answer.v)
-    marked = mark_hit(n, rows.body, rules.euler, rules.law.rest_speed, law.before, answer.p, hit)
+    marked = mark_hit(
+        n, rows.body, rows.jacobian, work.free, work.moving, rules.euler, rules.law.rest_speed, law.before, answer.p,
+        answer.v, work.gain, hit,
+    )  # fmt: skip
     if held.wanted.size > 0:
         mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, marked, hit)
     note_contacts(
@@ -104,25 +108,51 @@ def end_held(held, D, n, m, number, p, pushed, free, v):
 
 
 @bare
-def mark_hit(n, body, euler, rest_speed, u, p, hit):
-    """Bodies that move with v⁺: those at a contact that pushes and was approached faster than the rest speed, and where
-    the formulation steps as its paper does (`euler`) all that a contact pushes. Returns whether there are any."""
+def mark_hit(n, body, J, free, moving, euler, rest_speed, u, p, v, gain, hit):
+    """Which bodies move with v⁺ and not with ½ (v + v⁺). Returns whether there are any.
+
+    Moving by the mean a body gains the energy p·½ (u + u⁺) at its contacts, which is less than nothing where it slides
+    or rests; moving with v⁺ it never gains any. So it moves with v⁺ where a contact pushes that was approached faster
+    than the rest speed, where it would gain, and where two free bodies push each other, which keeps their angular
+    momentum; and if the formulation steps as its paper does (`euler`), wherever a contact pushes.
+    """
     for b in range(hit.size):
-        hit[b] = False
+        hit[b], gain[b] = False, 0.0
     D, marked = p.size // body.shape[0], False
     for i in range(n):
-        if p[D * i] > 0.0 and (euler or u[D * i] < -rest_speed):
-            hit[body[i, 0]] = hit[body[i, 1]] = marked = True
+        pushes, power, speed = False, 0.0, 0.0
+        for c in range(D):
+            x = p[D * i + c]
+            if x != 0.0:  # friction bounded by the step before acts without a normal impulse too
+                pushes = True
+                power += 0.5 * x * (u[D * i + c] + velocity_of(body, J, moving, i, c, v))
+        if not pushes:
+            continue
+        a, b = body[i, 0], body[i, 1]
+        if euler or u[D * i] < -rest_speed or (free[a] and free[b]):
+            hit[a] = hit[b] = marked = True
+        else:
+            own = a if free[a] else b
+            for r in range(3):
+                speed += abs(v[own, r])
+            gain[own] += power - ROUNDING * speed * p[D * i]
+            marked = True
+    if marked:
+        for b in range(hit.size):
+            hit[b] = hit[b] or gain[b] > 0.0
     return marked
 
 
 @bare
 def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit):
-    """The same at limits of joints; what hangs on a body that is hit, by joints, and what hangs on compliant ones."""
+    """The same at limits that are reached and motors that pull; what hangs on a body that is hit, by joints, and what
+    hangs on compliant ones."""
     D, tree, joints = p.size // body.shape[0], held.tree, held.rows
     for t in range(m):
         i, j = n + t, number[t]
-        if p[D * i] > 0.0 and is_limit(joints, j) and row_rate(joints, j, before) < -rest_speed:
+        pulls = joints.jacobian_a[j, 0] != 0.0 or joints.jacobian_a[j, 1] != 0.0 or joints.jacobian_a[j, 2] != 0.0
+        stopped = is_limit(joints, j) and row_rate(joints, j, before) < -rest_speed
+        if p[D * i] != 0.0 and (pulls or stopped):
             hit[body[i, 0]] = hit[body[i, 1]] = marked = True
     for group in range(tree.group_start.size - 1):
         any_hit = held.soft[group] == 1
@@ -140,7 +170,7 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
 def note_contacts(
     record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, p, v, frame
 ):  # fmt: skip
-    """All contacts found, those left out too; impulses below tol times the greatest count for nothing in their state."""
+    """All contacts found, those left out too. Impulses below tol times the greatest count for nothing in states."""
     D, at, greatest = rows.jacobian.shape[2], 0, 0.0
     for i in range(found):
         if rows.part[i] == TAKES_PART:
@@ -153,7 +183,11 @@ def note_contacts(
         record.gap[j], record.left_out[j] = contacts.gap[i], rows.part[i]
         fill_frame(contacts.normal[i, 0], contacts.normal[i, 1], contacts.normal[i, 2], planar, frame)
         for c in range(3):
-            record.point[j, c], record.normal[j, c], record.tangent[j, c] = contacts.point[i, c], frame[0, c], frame[1, c]
+            record.point[j, c], record.normal[j, c], record.tangent[j, c] = (
+                contacts.point[i, c],
+                frame[0, c],
+                frame[1, c],
+            )
             record.impulse[j, c] = record.velocity_after[j, c] = 0.0
         record.moment[j] = record.spin[j] = 0.0
         record.friction[j], record.state[j] = friction[material[a], material[b]], OPEN

@@ -4,57 +4,27 @@
 
 with the forces of friction/penalty.py, by the stiff methods of SciPy. Beside the state the impulses ∫ λ dt and the work
 of the forces, ∫ λ_n u_n dt and ∫ λ_t·u_t dt, are integrated, so that they have the accuracy of the state. Constraints
-hold at the level of accelerations; what their positions drift by is the error of the integration.
+hold at the level of accelerations; what their positions drift by is the error of the integration. The trajectory has
+the instants that the integrator chose, and no forces of constraints.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Instant, System, evaluate
+from stickslip.engine.recorder import Header, Record, Recorder
+from stickslip.engine.system_trajectory import PenaltyRun, contact_columns, in_space
 from stickslip.errors import InputError, IntegrationFailed
 from stickslip.friction.penalty import Penalty
+from stickslip.problems.contact_states import State
 from stickslip.problems.matrix import Dense, Vector, vector
 
 Method = Literal["Radau", "BDF", "LSODA"]
-
-
-@dataclass(frozen=True, eq=False)
-class PenaltyRun:
-    """The instants an integrator went through: m of them, nc contacts with d components, normal first."""
-
-    system: System
-    contact: Penalty
-    time: Vector  # (m,)   [s]
-    q: Dense  # (m, p)
-    v: Dense  # (m, n)
-    gap: Dense  # (m, nc)   [m]
-    velocity: Dense  # (m, nc, d)   of the contacts   [m/s]
-    force: Dense  # (m, nc, d)   [N]
-    impulse: Dense  # (m, nc, d)   ∫ λ dt   [N s]
-    normal_work: Dense  # (m, nc)   ∫ λ_n u_n dt   [J]
-    friction_work: Dense  # (m, nc)   ∫ λ_t·u_t dt, never growing   [J]
-
-    @property
-    def kinetic_energy(self) -> Vector:
-        """(m,) [J]"""
-        return np.array([v @ np.asarray(self.system.mass(q)) @ v / 2 for q, v in zip(self.q, self.v, strict=True)])
-
-    @property
-    def stored(self) -> Vector:
-        """(m,) energy in the springs of the contacts   [J]"""
-        return np.array([sum(self.contact.stored(gap) for gap in gaps) for gaps in self.gap])
-
-    def __len__(self) -> int:
-        return self.time.size
-
-    def __repr__(self) -> str:
-        return f"PenaltyRun({self.system.name!r}, {self.contact}, instants={len(self)})"
 
 
 def integrate_system(
@@ -96,7 +66,17 @@ def integrate_system(
             f"integrate_system: {method} stopped at time {run.t[-1]:g} s of {duration:g}: {run.message} "
             f"Try a larger slip_speed, a softer spring or a larger rtol"
         )
-    return seen(system, contact, run.t, run.y.T, sizes)
+    header = Header.of_system(
+        system,
+        start,
+        dt=np.nan,
+        formulation=repr(contact),
+        solver=f"{method}(rtol={rtol:g})",
+        tol=rtol,
+        methods=("none", method),
+        springs=True,
+    )
+    return PenaltyRun(recorded(system, contact, header, run.t, run.y.T, sizes), system, contact)
 
 
 def check(duration: float, rtol: float, method: str, contact: Penalty) -> None:
@@ -112,27 +92,45 @@ def check(duration: float, rtol: float, method: str, contact: Penalty) -> None:
 def contact_forces(system: System, at: Instant, contact: Penalty) -> tuple[Dense, Dense]:
     """Forces and velocities of all contacts, (nc, d)."""
     u = (at.A @ at.v).reshape(-1, at.dimension)
-    mu = [float(point.friction_kinetic or 0.0) for point in system.contacts]
-    forces = [contact.force(*one) for one in zip(at.gap, u, mu, strict=True)]
+    forces = [contact.force(*one) for one in zip(at.gap, u, kinetic_friction(system), strict=True)]
     return np.array(forces).reshape(u.shape), u
 
 
-def seen(system: System, contact: Penalty, time: Vector, y: Dense, sizes: tuple[int, int, int, int]) -> PenaltyRun:
-    """What is asked of the instants, from the integrated columns."""
+def kinetic_friction(system: System) -> list[float]:
+    return [float(point.friction_kinetic or 0.0) for point in system.contacts]
+
+
+def recorded(
+    system: System, contact: Penalty, header: Header, time: Vector, y: Dense, sizes: tuple[int, int, int, int]
+) -> Record:
+    """The instants as steps from one to the next, from the integrated columns."""
     q, v, impulse, work = np.split(y, np.cumsum(sizes)[:-1], axis=1)
     instants = [evaluate(system, *one) for one in zip(q, v, strict=True)]
-    forces, velocities = zip(*(contact_forces(system, at, contact) for at in instants), strict=True)
-    count = len(system.contacts)
-    return PenaltyRun(
-        system=system,
-        contact=contact,
-        time=time,
-        q=q,
-        v=v,
-        gap=np.array([at.gap for at in instants]),
-        velocity=np.array(velocities),
-        force=np.array(forces),
-        impulse=impulse.reshape(len(time), count, -1),
-        normal_work=work[:, :count],
-        friction_work=work[:, count:],
-    )
+    forces, velocities = map(np.array, zip(*(contact_forces(system, at, contact) for at in instants), strict=True))
+    steps, count, d = time.size - 1, len(system.contacts), header.dimension
+    columns: dict[str, Any] = {
+        "time": time,
+        "q": q,
+        "v": v,
+        "gap": np.array([at.gap for at in instants]),
+        "kinetic": [at.v @ at.M @ at.v / 2 for at in instants],
+        "contact_velocity": velocities,
+        "contact_force": forces,
+        "contact_impulse": impulse.reshape(-1, count, d),
+        "normal_work": work[:, :count],
+        "friction_work": work[:, count:],
+        "stored": [sum(contact.stored(gap) for gap in at.gap) for at in instants],
+    }
+    recorder = Recorder(header, {name: column[0] for name, column in columns.items()})
+    between = {name: column[1:] for name, column in columns.items()}
+    slip = np.linalg.norm(velocities[1:, :, 1:], axis=2)
+    slides = np.where(slip > contact.slip_speed, State.SLIP, State.STICK)
+    contacts = {
+        "friction": np.tile(kinetic_friction(system), (steps, 1)),
+        "gap": columns["gap"][:-1],
+        "impulse": in_space(np.diff(columns["contact_impulse"], axis=0)),
+        "velocity": in_space(velocities[1:]),
+        "state": np.where(forces[1:, :, 0] > 0, slides, State.OPEN),
+    }
+    recorder.add(between | contact_columns(steps, count, contacts) | {"method": np.ones(steps)})
+    return recorder.finish()

@@ -63,8 +63,12 @@ def march(state, rules, work, memory, record, first, island):
                     return k, OUTSIDE
                 work.residual[0] = max(work.residual[0], error)
             island = FRESH
-            if count[LIMITS] == 1 or work.held.bounded.size == 0 or not passes_a_limit(
-                work.held.rows, work.held.bounded, work.rows.number, count[BOUNDED], work.answer.v
+            if (
+                count[LIMITS] == 1
+                or work.held.bounded.size == 0
+                or not passes_a_limit(
+                    work.held.rows, work.held.bounded, work.rows.number, count[BOUNDED], work.answer.v
+                )
             ):
                 break
             count[LIMITS] = 1  # once more, with all limits

@@ -22,8 +22,9 @@ from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, poisson
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Indices, Matrix, as_dense
+from stickslip.problems.residual import judge
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
-from stickslip.solvers.solution import Solution, Solver
+from stickslip.solvers.solution import Solution, Solver, Status
 from stickslip.solvers.solve import solve
 
 DENSE = 256  # rows up to which W is dense
@@ -223,8 +224,10 @@ def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float) -> Sol
     posed = pose(formulation, rows)
     answer = ConeInteriorPoint(tol=CLOSER * tol).solve(posed.problem, posed.start)
     iterations = answer.iterations
-    if not answer.residual <= tol:
-        start = posed.start if not answer.residual < np.inf else answer.x
+    if judge(posed.problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
+        answer = replace(answer, status=Status.SOLVED, solver=replace(answer.solver, tol=tol))
+    else:
+        start = answer.x if answer.residual < np.inf else posed.start
         answer = solve(posed.problem, method="auto", tol=tol, x0=start)
         iterations += answer.iterations
     return Solved(posed.decode(answer.x), answer, iterations)

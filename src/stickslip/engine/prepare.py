@@ -1,11 +1,11 @@
 """From a state to the rows of a step and the law they obey.
 
-    free motion    where forces, gyroscopic terms, efforts and joints would take the bodies; what motors want
-    look           what touches, and which contacts take part (friction/terms.py)
-    rows           J of each contact, and what an impulse of it does: M⁻¹Jᵀ, through joints where there are some
-    law            w, ε, μ of each contact, W_ii of each block
-    recall         the impulses of the step before
-    islands        blocks that hang together through bodies that move
+free motion    where forces, gyroscopic terms, efforts and joints would take the bodies; what motors want
+look           what touches, and which contacts take part (friction/terms.py)
+rows           J of each contact, and what an impulse of it does: M⁻¹Jᵀ, through joints where there are some
+law            w, ε, μ of each contact, W_ii of each block
+recall         the impulses of the step before
+islands        blocks that hang together through bodies that move
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def prepare(state, rules, work, memory):
         n, m, rows.body, rows.jacobian, rows.start, rows.reached, rows.response, law.compliance, soft, law.mu,
         law.own, law.inverse, law.scale,
     )  # fmt: skip
-    recall(n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.start, answer.trend, answer.p)
+    recall(
+        n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.start, answer.trend, answer.p
+    )
     count[ISLANDS] = part_islands(n + m, work.free, held.tree.group, rows.body, work.islands)
     return True
 

@@ -9,6 +9,15 @@ events:
                  tangent, moment, spin, left_out}
     e rows       events/{time, step, contact, mu, mu_jam, margin}
 
+The record of a system in generalized coordinates has instead of position, quaternion and velocity
+
+    n + 1 rows   q (p,), v (n_v,), gap (nc,), kinetic ()
+    n + 1 rows   contact_velocity, contact_force, contact_impulse (nc, d), normal_work, friction_work (nc,), stored ();
+                 where the contacts are springs
+
+and in every step a contact row for each of its nc contacts, shape and feature being its number, without point, normal
+and tangent; the rows of its constraint are joint rows.
+
 Row 0 of the first kind is the state before the first step; step i leads from row i to row i + 1, and its contacts are
 the rows contact_start[i] to contact_start[i + 1], its events likewise. Point, normal, tangent and gap are those at the
 start of the step, impulse and velocity (normal, tangent, other tangent = normal × tangent; the last is 0 in planar
@@ -18,6 +27,7 @@ and `method` a number among the header's `methods`: what solved the step.
 In a file each column is a dataset of that name, the header is in the attributes and in the group /header. The datasets
 grow in blocks (HDF5's single writer, multiple readers mode, which keeps the file valid between any two writes), and the
 number /steps is raised after the block has been flushed: what it counts is complete. /finished becomes 1 at the end.
+The first bytes of the file, HDF5's user block, say in plain text how long it was then, so that one cut short is known.
 Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load. Files of
 version 1 have neither joints nor events, and none of the columns of VERSION_2: those read as zeros.
 """
@@ -37,6 +47,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.dynamics.generalized import Instant, System
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import FileError, InputError
@@ -46,8 +57,10 @@ from stickslip.scene.model import Floats, Integers, Model, State
 FORMAT, FORMAT_VERSION = "stickslip trajectory", 2
 INTERVAL = 1.0  # seconds between two writes
 BLOCK_BYTES = 2**25  # what waits in memory before it is written all the same
+USER_BLOCK, COMPLETE = 512, b"stickslip trajectory, bytes complete: %020d\n"  # with it a file begins
 SMALL = 64  # more blocks than this in one write are small ones
 POSES, STEPS, CONTACTS, EVENTS = "poses", "steps", "contacts", "events"  # what a row of a column stands for
+SCENE, SYSTEM = "scene", "system"  # what runs
 START = {CONTACTS: "contact_start", EVENTS: "event_start"}  # the column that says which rows belong to a step
 
 Columns = dict[str, NDArray[Any]]
@@ -116,12 +129,9 @@ CONTACT = {
 
 def layout(header: Header) -> dict[str, Column]:
     """Every column of a record by its name."""
-    bodies = header.bodies
-    return {
+    states = {name: Column(POSES, np.float64, shape) for name, shape in state_shapes(header).items()}
+    return states | {
         "time": Column(POSES, np.float64, ()),
-        "position": Column(POSES, np.float64, (bodies, 3)),
-        "quaternion": Column(POSES, np.float64, (bodies, 4)),
-        "velocity": Column(POSES, np.float64, (bodies, 6)),
         "contact_start": Column(POSES, np.int64, ()),
         "event_start": Column(POSES, np.int64, ()),
         "status": Column(STEPS, np.int8, ()),
@@ -138,6 +148,19 @@ def layout(header: Header) -> dict[str, Column]:
         "events/mu_jam": Column(EVENTS, np.float64, ()),
         "events/margin": Column(EVENTS, np.float64, ()),
     }
+
+
+def state_shapes(header: Header) -> dict[str, tuple[int, ...]]:
+    """What a world is at an instant: its columns and the shapes of their rows."""
+    count = len(header.names)
+    if header.world == SCENE:
+        return {"position": (count, 3), "quaternion": (count, 4), "velocity": (count, 6)}
+    shapes: dict[str, tuple[int, ...]] = {"q": (header.coordinates,), "v": (header.velocities,)}
+    shapes |= {"gap": (count,), "kinetic": ()}
+    if header.springs:
+        shapes |= dict.fromkeys(("contact_velocity", "contact_force", "contact_impulse"), (count, header.dimension))
+        shapes |= {"normal_work": (count,), "friction_work": (count,), "stored": ()}
+    return shapes
 
 
 EVENT = ("time", "step", "contact", "mu", "mu_jam", "margin")  # of a JamEvent; its name is that of the contact
@@ -157,22 +180,27 @@ def empty() -> Any:
 class Header:
     """What does not change during a run, and what reading needs of the Model (see there)."""
 
-    names: tuple[str, ...]  # of the bodies
-    dt: float  # [s]
+    names: tuple[str, ...]  # of the bodies of a scene, of the contacts of a system
+    dt: float  # [s]   NaN where steps differ
     formulation: str  # what posed the problems, with its settings
     solver: str  # what solved them
     tol: float  # that it was asked for
-    gravity: Floats
     planar: bool
-    kind: Integers
-    mass: Floats
-    inertia: Floats
-    centre: Floats
-    shape: Integers
-    shape_body: Integers
-    shape_size: Floats
-    shape_position: Floats
-    shape_rotation: Floats
+    world: str = SCENE  # or SYSTEM
+    name: str = ""  # of the system
+    coordinates: int = 0  # p, of the system
+    velocities: int = 0  # n_v, of the system
+    springs: bool = False  # are the contacts of the system
+    gravity: Floats = field(default_factory=empty)
+    kind: Integers = field(default_factory=empty)
+    mass: Floats = field(default_factory=empty)
+    inertia: Floats = field(default_factory=empty)
+    centre: Floats = field(default_factory=empty)
+    shape: Integers = field(default_factory=empty)
+    shape_body: Integers = field(default_factory=empty)
+    shape_size: Floats = field(default_factory=empty)
+    shape_position: Floats = field(default_factory=empty)
+    shape_rotation: Floats = field(default_factory=empty)
     methods: tuple[str, ...] = ("unknown",)  # what may solve a step
     joint_names: tuple[str, ...] = ()
     joint: Integers = field(default_factory=empty)  # (nj,)   of scene.model.Joint
@@ -222,9 +250,48 @@ class Header:
             **arrays,
         )
 
+    @classmethod
+    def of_system(
+        cls,
+        system: System,
+        at: Instant,
+        *,
+        dt: float,
+        formulation: str,
+        solver: str,
+        tol: float,
+        methods: tuple[str, ...] = ("unknown",),
+        springs: bool = False,
+    ) -> Header:
+        """The same of a system as it is at an instant; its constraint is a joint."""
+        count, rows = at.gap.size, len(at.G)
+        return cls(
+            tuple(contact.name for contact in system.contacts),
+            dt,
+            formulation,
+            solver,
+            tol,
+            planar=at.dimension == 2,
+            world=SYSTEM,
+            name=system.name,
+            coordinates=system.coordinates,
+            velocities=system.velocities,
+            springs=springs,
+            shape_body=np.arange(count),
+            methods=methods,
+            joint_names=("constraint",) if rows else (),
+            joint_row=np.zeros(rows, np.int64),
+            joint_row_kind=tuple(f"row {i}" for i in range(rows)),
+        )
+
     @property
     def bodies(self) -> int:
-        return len(self.names)
+        return len(self.names) if self.world == SCENE else 0
+
+    @property
+    def dimension(self) -> int:
+        """Components of a contact."""
+        return 2 if self.planar else 3
 
 
 ARRAYS = (
@@ -232,9 +299,13 @@ ARRAYS = (
     *("shape", "shape_body", "shape_size", "shape_position", "shape_rotation"),
     *("joint", "joint_a", "joint_b", "joint_row"),
 )
-TEXTS, NUMBERS = ("formulation", "solver", "version"), ("dt", "tol", "planar")
+TEXTS = ("formulation", "solver", "version", "world", "name")
+NUMBERS = ("dt", "tol", "planar", "coordinates", "velocities", "springs")
 LISTS = ("names", "methods", "joint_names", "joint_row_kind")
-HEADER_2 = {"methods", "joint_names", "joint", "joint_a", "joint_b", "joint_row", "joint_row_kind"}  # not in version 1
+HEADER_2 = {
+    *("world", "name", "coordinates", "velocities", "springs"),
+    *("methods", "joint_names", "joint", "joint_a", "joint_b", "joint_row", "joint_row_kind"),
+}  # what version 1 does not have
 
 
 @dataclass(eq=False)
@@ -260,8 +331,16 @@ class Record:
         except InputError as error:
             raise FileError(f"{self.path}: {error}") from None
 
+    def column(self, name: str) -> Column:
+        expected = layout(self.header)
+        if name not in expected:
+            world = "a scene" if self.header.world == SCENE else f"the system {self.header.name!r}"
+            known = ", ".join(state_shapes(self.header))
+            raise InputError(f"Trajectory: this is a run of {world}, which has no {name}, expected one of {known}")
+        return expected[name]
+
     def rows(self, name: str) -> int:
-        match layout(self.header)[name].rows:
+        match self.column(name).rows:
             case "poses":
                 return self.steps + 1
             case "steps":
@@ -271,7 +350,7 @@ class Record:
 
     def blocks(self, name: str) -> Iterator[tuple[int, int]]:
         """Start and stop of runs of rows that are small enough to hold at once."""
-        column = layout(self.header)[name]
+        column = self.column(name)
         width = max(1, int(np.prod(column.shape)) * np.dtype(column.dtype).itemsize)
         count, size = self.rows(name), max(1, BLOCK_BYTES // width)
         return ((start, min(start + size, count)) for start in range(0, count, size))
@@ -417,7 +496,9 @@ class FileStore:
         with writing(self.name):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.path)
-            self.file = h5py.File(self.path, "x", libver="latest", rdcc_nbytes=BLOCK_BYTES, rdcc_nslots=20011)
+            self.file = h5py.File(
+                self.path, "x", libver="latest", rdcc_nbytes=BLOCK_BYTES, rdcc_nslots=20011, userblock_size=USER_BLOCK
+            )
             write_header(self.file, header)
             for name, column in layout(header).items():
                 most = (None, *(max(1, length) for length in column.shape))
@@ -444,6 +525,12 @@ class FileStore:
         self.file.flush()
         self.file["steps"][()] = self.file["status"].shape[0]
         self.file.flush()
+        self.mark()
+
+    def mark(self) -> None:
+        """Note in the user block how long the file is now."""
+        with open(self.path, "r+b") as plain:
+            plain.write(COMPLETE % os.path.getsize(self.path))
 
     def finish(self, finished: bool) -> Record:
         self.close(finished)
@@ -453,6 +540,7 @@ class FileStore:
         with writing(self.name):
             self.file["finished"][()] = finished
             self.file.close()
+            self.mark()
 
 
 @contextlib.contextmanager
@@ -496,8 +584,8 @@ def read_header(file: Any, number: int) -> Header:
             if name not in older:
                 fields[name] = tuple(text.decode() for text in file[f"header/{name}"][()])
     with readable("the attributes"):
-        fields |= {name: str(file.attrs[name]) for name in TEXTS}
-        fields |= {name: file.attrs[name].item() for name in NUMBERS}
+        fields |= {name: str(file.attrs[name]) for name in TEXTS if name not in older}
+        fields |= {name: file.attrs[name].item() for name in NUMBERS if name not in older}
     return Header(**fields)
 
 
@@ -551,6 +639,15 @@ def open_record(path: str | os.PathLike[str]) -> Record:
         raise FileError(f"{name}: the file is truncated or damaged, or just being begun ({error})") from None
 
 
+def check_length(name: str) -> None:
+    """Is a file that was not closed as long as its start says? HDF5 would show zeros where the rest was, or wait."""
+    with open(name, "rb") as plain:
+        title, _, number = plain.read(len(COMPLETE % 0)).partition(b": ")
+    length, complete = os.path.getsize(name), int(number) if COMPLETE.startswith(title + b": ") else 0
+    if length < complete:
+        raise InputError(f"the file is truncated, it has {length} of {complete} bytes")
+
+
 def open_file(name: str) -> Any:
     """The open h5py.File, also of a run that was killed or still writes."""
     import h5py
@@ -558,6 +655,7 @@ def open_file(name: str) -> Any:
     try:
         return h5py.File(name, "r")
     except OSError:  # marked as being written, or damaged
+        check_length(name)
         return h5py.File(name, "r", swmr=True)
 
 
@@ -581,8 +679,6 @@ def read_record(file: Any, name: str) -> Record:
         if found < rows:
             wanted = counted.get(expected[column].rows, f"{rows} {expected[column].rows}")
             raise InputError(f"/{column} has {found} rows, expected {wanted}")
-    if file.swmr_mode:
-        check_length(record)
     for column in expected:
         if column not in columns:
             shape = (record.rows(column), *expected[column].shape)
@@ -602,19 +698,3 @@ def checked(file: Any, name: str, expected: Column) -> Any:
             f"expected {expected.shape} and {np.dtype(expected.dtype)}"
         )
     return dataset
-
-
-def check_length(record: Record) -> None:
-    """Is all that counts inside of the file? HDF5 looks only where a file was closed, and would show zeros instead."""
-    length = os.path.getsize(record.path)
-
-    for name, dataset in record.columns.items():
-        rows = record.rows(name)
-
-        def beyond(chunk: Any, rows: int = rows) -> bool | None:
-            return True if chunk.chunk_offset[0] < rows and chunk.byte_offset + chunk.size > length else None
-
-        with readable(f"/{name}"):
-            truncated = dataset.id.chunk_iter(beyond)  # stops where it finds one
-        if truncated:
-            raise InputError(f"the file is truncated, its {length} bytes do not hold /{name} of {record.steps} steps")

@@ -2,11 +2,12 @@
 
 `prepare` fills them from a state, a solve finds the impulses, `finish` moves the bodies. Blocks of D components each (2
 in the plane, 3 in space, 4 with spin) are numbered 0 … n - 1 for the contacts that take part, and n … n + m - 1 for the
-bounded rows of joints (limits and motors) that do, of which only the first component means something. Bilateral rows are
-eliminated (dynamics/held.py): what an impulse does to the bodies, `response`, reaches all that hang together with the
-two that it acts on.
+bounded rows of joints (limits and motors) that do, of which only the first component means something. Bilateral rows
+are eliminated (dynamics/held.py): what an impulse does to the bodies, `response`, reaches all that hang together with
+the two that it acts on.
 
-Kernels take the arrays they use, not the tuples: each array of a call costs time where it is compiled and where it runs.
+Kernels take the arrays they use, not the tuples: each array of a call costs time where it is compiled and where it
+runs.
 """
 
 from __future__ import annotations
@@ -132,6 +133,7 @@ class Work(NamedTuple):
     free: Booleans  # (nb,)   whether a body moves by the forces on it
     moving: Booleans  # (nb,)   whether it moves at all
     hit: Booleans  # (nb,)   whether it moves with its velocity at the end of the step
+    gain: Floats  # (nb,)   room
     frame: Floats  # (3, 3)   room
     bodies: Bodies
     surfaces: Surfaces
@@ -202,6 +204,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         free=model.kind == Kind.FREE,
         moving=model.kind != Kind.STATIC,
         hit=np.zeros(bodies, np.bool_),
+        gain=np.zeros(bodies),
         frame=np.zeros((3, 3)),
         bodies=bodies_of(model),
         surfaces=surfaces,

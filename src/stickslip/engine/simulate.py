@@ -10,21 +10,22 @@ trajectory's status says which steps failed.
 
 from __future__ import annotations
 
-import math
 import os
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from stickslip.dynamics.generalized import System
 from stickslip.engine.engine import Engine, StepNotSolved
 from stickslip.engine.march import Ended
 from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder
 from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Record
+from stickslip.engine.running import count_steps, progress_bar
+from stickslip.engine.systems import Force, simulate_system
 from stickslip.engine.trajectory import Trajectory
 from stickslip.engine.watch import JamWatch, watch_for
 from stickslip.errors import InputError, StepFailed
@@ -39,11 +40,10 @@ from stickslip.solvers.solution import Solver
 
 MOST_STEPS = 1024  # in one call of the compiled loop
 CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
-PATIENT = 2.0  # seconds before a progress bar shows
 
 
 def simulate(
-    scene: Scene,
+    world: Scene | System,
     duration: float,
     dt: float,
     friction: Formulation | None = None,
@@ -54,17 +54,35 @@ def simulate(
     progress: bool | None = None,
     watch: Literal["jamming"] | None = None,
     scheme: Scheme | None = None,
+    *,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    force: Force | None = None,
 ) -> Trajectory:
-    """Run a scene for `duration` seconds in steps of `dt`.
+    """Run a scene, or a system in generalized coordinates from (q, v), for `duration` seconds in steps of `dt`.
 
     `friction`: a formulation, Coulomb() where none is given. `solver`: a name or value that suits its problem, that of
     the formulation where none is given. `tol`: bound on the residual of each step, the problem's own where none is
     given. `path`: an HDF5 file that grows with the run. `progress`: a bar on stderr; where None, on a terminal and for
     runs that take more than two seconds. `watch`: "jamming" looks for sliding contacts that enter their locking sector,
-    step by step; what it found is in `events` of the trajectory. `scheme`: how bodies in contact move; "midpoint" by the
-    mean of their velocities at both ends of the step, second order in dt, "euler" by that at its end, as most papers
-    print it; that of the formulation where none is given. Bodies that nothing touches move by the mean.
+    step by step; what it found is in `events` of the trajectory. `scheme`: how bodies in contact move: "midpoint", by
+    the mean of their velocities at both ends of the step, second order in dt, or "euler", by that at its end, as most
+    papers print it; that of the formulation where none is given. Bodies that nothing touches move by the mean.
+    `q`, `v`, `force`: where a system starts, at rest where there is no v, and generalized forces beside its bias,
+    constant or a function of (t, q, v); a scene has its own.
     """
+    if not isinstance(world, Scene):
+        name = system_name(world)
+        if q is None:
+            raise InputError(f"simulate: q is None for the system {name!r}, expected its coordinates")
+        return simulate_system(
+            world, q, np.zeros(world.velocities) if v is None else v, duration, dt, friction, solver, tol, force,
+            keep_going, watch, path, progress, scheme,
+        )  # fmt: skip
+    for name, given in (("q", q), ("v", v), ("force", force)):
+        if given is not None:
+            raise InputError(f"simulate: {name} is given for a scene, expected it for a system only")
+    scene = world
     formulation: Formulation = Coulomb() if friction is None else friction
     steps = count_steps(duration, dt)
     model, state, drives = compile_scene(scene)
@@ -72,9 +90,15 @@ def simulate(
     engine = Engine(model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scheme)
     run = Run(engine, scene.names, watch_for(watch))
     header = Header.of(
-        model, scene.names, dt=engine.h, formulation=repr(formulation), solver=str(engine.solver), tol=engine.tol,
-        methods=METHODS, joint_names=scene.joint_names,
-    )  # fmt: skip
+        model,
+        scene.names,
+        dt=engine.h,
+        formulation=repr(formulation),
+        solver=str(engine.solver),
+        tol=engine.tol,
+        methods=METHODS,
+        joint_names=scene.joint_names,
+    )
     with Recorder(header, start, path) as recorder, progress_bar(steps, progress) as done:
         try:
             for chunk in run.chunks(steps):
@@ -86,19 +110,11 @@ def simulate(
         return Trajectory(recorder.finish())
 
 
-def checked_seconds(owner: str, field: str, value: Any) -> float:
-    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-        raise InputError(f"{owner}: {field} is {value!r}, expected a positive number of seconds")
-    return float(value)
-
-
-def count_steps(duration: float, dt: float) -> int:
-    checked_seconds("simulate", "duration", duration)
-    checked_seconds("simulate", "dt", dt)
-    steps = round(duration / dt)
-    if abs(steps * dt - duration) > 1e-6 * dt or steps == 0:
-        raise InputError(f"simulate: duration is {duration:g} and dt {dt:g}, expected a whole number of steps")
-    return steps
+def system_name(world: System) -> str:
+    """Of a system in generalized coordinates, or the error that it is none."""
+    if not all(hasattr(world, name) for name in ("mass", "bias", "velocities", "contacts", "moved")):
+        raise InputError(f"simulate: world is {world!r}, expected a Scene or a System")
+    return world.name
 
 
 @dataclass(eq=False)
@@ -192,28 +208,3 @@ def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved) -> S
         number,
         file,
     )
-
-
-@contextmanager
-def progress_bar(steps: int, wanted: bool | None) -> Iterator[Any]:
-    """A function to call with the number of steps made; it draws a bar once the run has taken two seconds."""
-    if not (sys.stderr.isatty() if wanted is None else wanted):
-        yield lambda count: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("steps"), TimeRemainingColumn()
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task("", total=steps)
-    started = time.monotonic()
-    try:
-
-        def made(count: int) -> None:
-            bar.advance(task, count)
-            if not bar.live.is_started and time.monotonic() - started > PATIENT:
-                bar.start()
-
-        yield made
-    finally:
-        bar.stop()

@@ -27,7 +27,8 @@ from stickslip.engine.engine import Engine, StepNotSolved
 from stickslip.engine.finish import begin
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.rows import FOUND, METHODS, room_to_record
-from stickslip.engine.simulate import checked_seconds, chunk_of, failure
+from stickslip.engine.running import checked_seconds
+from stickslip.engine.simulate import chunk_of, failure
 from stickslip.engine.trajectory import (
     ContactTable,
     Named,

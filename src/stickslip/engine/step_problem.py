@@ -1,4 +1,4 @@
-"""The ContactProblem of the step that an engine would make next: its arrays, with all joint rows and nothing eliminated.
+"""The ContactProblem of the step that an engine would make next: its arrays, with all joint rows, nothing eliminated.
 
 A row of v stands for each velocity that can change: six for a free body, three for a particle or in the plane, none for
 a body that is fixed or moved as prescribed; the velocities of those go into w and b. All contacts that were found take

@@ -77,9 +77,9 @@ def settle(work, rules, island, moved):
             method = CORRECTION
             error_after, solved = corrected(
                 member, n, rows.body, rows.jacobian, rows.start, rows.reached, rows.response, work.moving, work.free,
-                work.bodies.inverse_mass, work.bodies.inverse, law.w, law.compliance, soft, law.mu, law.shift, law.scale,
-                law.lower, law.upper, law.q, work.islands.stiff[island] == 1, work.islands.degree, work.islands.label,
-                error, tol, p, answer.u, free, v,
+                work.bodies.inverse_mass, work.bodies.inverse, law.w, law.compliance, soft, law.mu, law.shift,
+                law.scale, law.lower, law.upper, law.q, work.islands.stiff[island] == 1, work.islands.degree,
+                work.islands.label, error, tol, p, answer.u, free, v,
             )  # fmt: skip
             helps = error_after < 0.5 * error
             error = error_after
@@ -94,8 +94,8 @@ def settle(work, rules, island, moved):
 
 @kernel
 def corrected(
-    member, n, body, J, start, reached, Y, moving, movable, inverse_mass, inverse, w, compliance, soft, mu, shift, scale,
-    lower, upper, q, stiff, degree, place, error, tol, p, u, free, v,
+    member, n, body, J, start, reached, Y, moving, movable, inverse_mass, inverse, w, compliance, soft, mu, shift,
+    scale, lower, upper, q, stiff, degree, place, error, tol, p, u, free, v,
 ):  # fmt: skip
     """Correct all blocks of an island at once, if that makes its residual smaller. Returns it, and whether it is
     solved."""

@@ -1,73 +1,63 @@
 """`simulate_system(system, q, v, ...)`: steps of a system in generalized coordinates under any formulation of friction.
 
-    M(q) v⁺ = M(q) v + h (f - c(q, v)) + Aᵀ(q) p + Gᵀ(q) ν,    q⁺ = q moved by h v⁺                           (1)
+One step of size h from (q, v), G the rows of the constraint, e its error, S = G M⁻¹ Gᵀ:
 
-is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
-take part in every step; those that are open carry nothing. Of the error of a constraint half is taken back in a step,
-as of joints. The method is of order one; forces that depend on q and v are those at the start of the step.
+    v_f = v + h a(t + h/2, q_m, v_m)            without contacts and constraint, a = M⁻¹ (f - c) at the middle     (1)
+    M(q) v⁺ = M(q) v_f + Aᵀ(q) p + Gᵀ(q) ν      p by the formulation, ν so that G(q) v⁺ = 0                        (2)
+    q⁺ = q moved by h w + D                     w = (v + v⁺)/2, or v⁺ where something is hit                       (3)
+    v_next = v̂ - M⁻¹Gᵀ S⁺ G v̂ at q⁺             v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ G v_f / 2                          (4)
+
+(2) is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
+take part in every step; those that are open carry nothing. The middle is that of a step along the constraint,
+q_m = q moved by h v / 2 and v_m = v + h v̇ / 2. D takes the constraint's error to (1 - RECOVERY) of what it was at the
+start, by Newton's method with the matrices at q; D_r is what of it takes back, and no velocity. (4) gives half of the
+impulse that holds the smooth forces back, for the constraint at q⁺ to give it there: this is RATTLE [1] in the form
+drift, kick, drift. Where nothing is hit, steps are of order two, and the energy of free motion does not drift.
+
+Something is hit where a contact carries an impulse that was approached faster than the formulation's rest speed, and
+where contacts would give energy, p·½ (u + u⁺) > 0; with the scheme "euler", by which most papers define their
+formulation, where any contact carries one. Then (3) is Euler's.
+
+[1] Andersen, Rattle: a "velocity" version of the Shake algorithm, J. Computational Physics 52 (1983) 24-34.
 """
 
 from __future__ import annotations
 
+import os
 import time as clock
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
 
-from stickslip.dynamics.generalized import Instant, System, evaluate
+from stickslip.dynamics.constrained import drift, pull, response
+from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
 from stickslip.dynamics.joints import RECOVERY
-from stickslip.engine.simulate import count_steps
-from stickslip.engine.step import contact_states, loaded_without_friction, solve_contacts
+from stickslip.engine.engine import check_scheme, method_number, step_tolerance
+from stickslip.engine.finish import ROUNDING as NO_GAIN
+from stickslip.engine.finish import states_of
+from stickslip.engine.outside import solve_rows
+from stickslip.engine.recorder import Header, Recorder
+from stickslip.engine.rows import METHODS
+from stickslip.engine.running import count_steps, progress_bar
+from stickslip.engine.system_trajectory import SystemTrajectory, contact_columns, in_space
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.errors import StepFailed
-from stickslip.friction.active import contact_terms
+from stickslip.friction.active import contact_terms, spread
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
-from stickslip.friction.formulation import Formulation
+from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.problems.files import save
-from stickslip.problems.matrix import Dense, Indices, Vector, vector
-from stickslip.solvers.solution import Solution, Solver, Status
+from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, vector
+from stickslip.solvers.solution import Solution, Solver
+
+MATERIAL = ("restitution", "stiffness", "damping", "stiffness_tangent", "damping_tangent", "patch")
+NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
-
-
-@dataclass(frozen=True, eq=False)
-class SystemTrajectory:
-    """What a run of a system leaves. Step i leads from time[i] to time[i + 1]; d is 2 or 3 components, normal first."""
-
-    system: System
-    time: Vector  # (n + 1,)   [s]
-    q: Dense  # (n + 1, p)
-    v: Dense  # (n + 1, n_v)
-    gap: Dense  # (n + 1, nc)   [m]
-    impulse: Dense  # (n, nc, d)   [N s]
-    velocity: Dense  # (n, nc, d)   of the contacts at the end of the step, with the rows of its start   [m/s]
-    friction: Dense  # (n, nc)   coefficient that held
-    state: Indices  # (n, nc)   of problems.contact_states.State
-    status: Indices  # (n,)   of solvers.solution.Status
-    residual: Vector  # (n,)
-    iterations: Indices  # (n,)
-    seconds: Vector  # (n,)
-    events: tuple[JamEvent, ...] = ()  # what a watch saw
-
-    def __len__(self) -> int:
-        return self.status.size
-
-    @property
-    def failures(self) -> Indices:
-        """Steps that were not solved."""
-        return np.flatnonzero(self.status != Status.SOLVED)
-
-    @property
-    def kinetic_energy(self) -> Vector:
-        """(n + 1,) ½ vᵀ M(q) v   [J]."""
-        return np.array([v @ np.asarray(self.system.mass(q)) @ v / 2 for q, v in zip(self.q, self.v, strict=True)])
-
-    def __repr__(self) -> str:
-        return f"SystemTrajectory({self.system.name!r}, steps={len(self)}, failures={self.failures.size})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +66,15 @@ class SystemStep:
 
     problem: ContactProblem
     answer: Solution
-    q: Vector
-    v: Vector
+    after: Instant
     impulse: Vector  # (d nc,)
-    velocity: Vector  # (d nc,)
+    joints: Vector  # (m,)   of the constraint's rows
+    velocity: Vector  # (d nc,)   A(q) v⁺
     friction: Vector  # (nc,)
+    sliding: NDArray[np.bool_]  # (nc,)   at the start
+    left_out: Indices  # (nc,)   of friction/terms.py
+    state: Indices  # (nc,)
+    iterations: int
     seconds: float
 
 
@@ -96,6 +90,9 @@ def simulate_system(
     force: Force | None = None,
     keep_going: bool = False,
     watch: Literal["jamming"] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+    scheme: Scheme | None = None,
 ) -> SystemTrajectory:
     """Run a system from (q, v) for `duration` seconds in steps of `dt`; words are those of `simulate`.
 
@@ -103,98 +100,192 @@ def simulate_system(
     `events` the sliding contacts that enter their locking sector.
     """
     formulation: Formulation = Coulomb() if friction is None else friction
+    method = solver or formulation.solver
+    euler = check_scheme(scheme or formulation.scheme) == "euler"
+    tol = step_tolerance(formulation, method, tol)
     steps = count_steps(duration, dt)
     at = evaluate(system, q, v)
     watching = watch_for(watch)
-    made: list[SystemStep] = []
-    previous = np.zeros(len(at.A))
-    states, gaps = [(at.q, at.v)], [at.gap]
-    for number in range(steps):
-        applied = applied_force(system, force, number * dt, at)
-        one = step_system(system, at, dt, applied, formulation, solver or formulation.solver, tol, previous)
-        if not one.answer.solved and not keep_going:
-            error = failure(system, one.answer, number, dt)
-            error.trajectory = trajectory(system, dt, states, gaps, made)
-            raise error
-        made.append(one)
-        if watching is not None:
-            look(watching, system, one, formulation.slip_speed, number, dt)
-        previous = one.impulse
-        at = evaluate(system, one.q, one.v)
-        states.append((at.q, at.v))
-        gaps.append(at.gap)
-    events = () if watching is None else tuple(watching.events)
-    return replace(trajectory(system, dt, states, gaps, made), events=events)
+    header = Header.of_system(
+        system,
+        at,
+        dt=float(dt),
+        formulation=repr(formulation),
+        solver=str(method),
+        tol=tol,
+        methods=METHODS,
+    )
+    previous, applied = np.zeros(len(at.A)), applied_force(system, force)
+    with Recorder(header, state_of(at), path) as recorder, progress_bar(steps, progress) as done:
+        for number in range(steps):
+            one = step_system(system, at, dt, applied, number * dt, formulation, method, tol, previous, euler)
+            if not one.answer.solved and not keep_going:
+                error = failure(system, one.answer, number, dt)
+                error.trajectory = SystemTrajectory(recorder.finish(finished=False), system)
+                raise error
+            events = () if watching is None else look(watching, system, one, number, dt)
+            recorder.add(columns_of(header, one, at.gap, (number + 1) * dt), events)
+            at, previous = one.after, one.impulse
+            done(1)
+        return SystemTrajectory(recorder.finish(), system)
 
 
-def look(watch: JamWatch, system: System, one: SystemStep, slip_speed: float, number: int, dt: float) -> None:
-    """Have the watch look at a step; contacts are known by their numbers."""
-    states = contact_states(one.problem, one.friction, one.impulse, one.velocity)
+def state_of(at: Instant) -> dict[str, Any]:
+    return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
+
+
+def columns_of(header: Header, one: SystemStep, gap: Vector, now: float) -> dict[str, Any]:
+    """The columns of the recorder for one step, which began with the gaps `gap`."""
+    answer, d = one.answer, header.dimension
+    step = {
+        "time": now,
+        **state_of(one.after),
+        "status": int(answer.status),
+        "iterations": one.iterations,
+        "residual": answer.residual,
+        "seconds": one.seconds,
+        "method": method_number(answer.solver) if answer.problem.size else 0,
+        "joint_impulse": one.joints,
+    }
+    contacts = {
+        "friction": one.friction,
+        "gap": gap,
+        "impulse": in_space(one.impulse.reshape(-1, d)),
+        "velocity": in_space(one.velocity.reshape(-1, d)),
+        "state": one.state,
+        "left_out": one.left_out,
+    }
+    rows = contact_columns(1, gap.size, {name: value[None] for name, value in contacts.items()})
+    return {name: np.asarray(value)[None] for name, value in step.items()} | rows
+
+
+def look(watch: JamWatch, system: System, one: SystemStep, number: int, dt: float) -> Sequence[JamEvent]:
+    """What the watch sees in a step; contacts are known by their numbers."""
     contacts = [(i, contact.name) for i, contact in enumerate(system.contacts)]
-    watch.look(one.problem, one.friction, states, slip_speed, number * dt, number, contacts)
+    size = one.impulse.size
+    W = as_dense(one.problem.response.W)[:size, :size]
+    slip = one.problem.start_velocity.reshape(-1, one.problem.dimension)[:, 1:]
+    return watch.look(W, one.friction, slip, one.sliding, one.state, number * dt, number, contacts)
 
 
 def step_system(
     system: System,
     at: Instant,
     h: float,
-    force: Vector,
+    force: Callable[[float, Vector, Vector], Vector],
+    now: float,
     formulation: Formulation,
     solver: str | Solver,
-    tol: float | None,
+    tol: float,
     previous: Vector,
+    euler: bool,
 ) -> SystemStep:
-    """One step (1) from an instant; `previous` are the contact impulses of the step before."""
+    """One step from an instant at the time `now`; `previous` are the contact impulses of the step before."""
     started = clock.perf_counter()
-    problem = system_problem(system, at, h, force, previous)
-    if formulation.lagged and problem.contacts:
-        new = previous[:: problem.dimension] == 0
-        problem = loaded_without_friction(problem, new, formulation, solver, tol) if new.any() else problem
-    impulses, answer = solve_contacts(formulation, problem, solver, tol)
+    free, back = free_velocity(system, at, h, force, now), pull(at)
+    problem = system_problem(system, at, h, free, previous)
+    rows, d = formulation.rows(problem), problem.dimension
+    solved = solve_rows(formulation, rows, solver, tol, rows.previous[:, 0] == 0)
+    impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
+    velocity, terms = problem.H.T @ v, contact_terms(problem, formulation.law(h))
+    hit = hits(problem, formulation.impact.rest_speed, euler, impulses.p, velocity)
+    w = v if hit else 0.5 * (at.v + v)
+    q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w))
+    after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free))
+    if len(at.G):
+        after = evaluate(system, q, after.v - pull(after) @ (after.G @ after.v))
     return SystemStep(
         problem=problem,
-        answer=answer,
-        q=system.moved(at.q, h * v),
-        v=v,
+        answer=solved.answer,
+        after=after,
         impulse=impulses.p,
-        velocity=problem.H.T @ v,
-        friction=contact_terms(problem, formulation.law(h)).mu,
+        joints=impulses.joints,
+        velocity=velocity,
+        friction=terms.mu,
+        sliding=terms.sliding,
+        left_out=terms.part,
+        state=states_of(
+            impulses.p.reshape(-1, d),
+            velocity.reshape(-1, d),
+            terms.mu,
+            weights(problem),
+            problem.patch,
+            tol,
+        ),
+        iterations=solved.iterations,
         seconds=clock.perf_counter() - started,
     )
 
 
+def free_velocity(
+    system: System, at: Instant, h: float, force: Callable[[float, Vector, Vector], Vector], now: float
+) -> Vector:
+    """v_f of (1)."""
+    start = response(at, (force(now, at.q, at.v) - at.bias)[:, None])[:, 0] + drift(at)
+    q, v, n = system.moved(at.q, 0.5 * h * at.v), at.v + 0.5 * h * start, system.velocities
+    bias = vector(system.name, "bias", system.bias(q, v), n)
+    M = positive_definite(system.name, "M", system.mass(q), n)
+    return at.v + h * linalg.solve(M, force(now + 0.5 * h, q, v) - bias, assume_a="pos")
+
+
+def hits(problem: ContactProblem, rest_speed: float, euler: bool, p: Vector, velocity: Vector) -> bool:
+    """Is something hit in this step?"""
+    d, before = problem.dimension, problem.start_velocity
+    carries, fast = p.reshape(-1, d).any(axis=1), before[::d] < -rest_speed
+    gain = p @ (before + velocity) / 2 - NO_GAIN * float(np.abs(velocity).max(initial=0.0)) * p[::d].sum()
+    return bool((carries & (fast | euler)).any() or gain > 0)
+
+
+def weights(problem: ContactProblem) -> Vector:
+    """ρ_i = d / tr W_ii of each contact, by which velocities compare with impulses."""
+    own = problem.response.W.diagonal()[: problem.H.shape[1]].reshape(-1, problem.dimension).sum(axis=1)
+    return np.divide(problem.dimension, own, out=np.ones_like(own), where=own > 0)
+
+
+def onto_constraint(system: System, at: Instant, back: Dense, q: Vector) -> tuple[Vector, Vector]:
+    """q moved by D of (3), and D - D_r."""
+    shift = np.zeros_like(at.v)
+    if system.constraint is None or system.constraint.error is None:
+        return q, shift
+    left = (1.0 - RECOVERY) * at.constraint_error
+    for _ in range(NEWTON):
+        error = vector(system.name, "constraint error", system.constraint.error(q), left.size)
+        correction = -back @ (error - left)
+        q, shift = system.moved(q, correction), shift + correction
+        if np.abs(correction).max() <= ROUNDING * (1.0 + np.abs(q).max()):
+            break
+    return q, shift + RECOVERY * back @ at.constraint_error
+
+
 def system_problem(
-    system: System, at: Instant, h: float, force: Vector | float = 0.0, previous: Vector | None = None
+    system: System, at: Instant, h: float, free: Vector, previous: Vector | None = None
 ) -> ContactProblem:
-    """The ContactProblem of a step of size h."""
+    """The ContactProblem (2) of a step of size h; `free` is the velocity v_f that it would end with."""
     contacts = system.contacts
     return ContactProblem(
         h=h,
         M=at.M,
-        f=at.M @ at.v + h * (force - at.bias),
+        f=at.M @ free,
         v=at.v,
         H=at.A.T,
         mu=np.array([contact.friction for contact in contacts], float),
         mu_kinetic=[contact.friction_kinetic for contact in contacts],
         gap=at.gap,
-        restitution=[contact.restitution for contact in contacts],
-        stiffness=[contact.stiffness for contact in contacts],
-        damping=[contact.damping for contact in contacts],
-        stiffness_tangent=[contact.stiffness_tangent for contact in contacts],
-        damping_tangent=[contact.damping_tangent for contact in contacts],
-        patch=[contact.patch for contact in contacts],
+        **{name: [getattr(contact, name) for contact in contacts] for name in MATERIAL},
         previous=previous,
         G=at.G.T,
-        b=RECOVERY * at.constraint_error / h,
     )
 
 
-def applied_force(system: System, force: Force | None, now: float, at: Instant) -> Vector:
-    if force is None:
-        return np.zeros(system.velocities)
-    given: Any = force(now, at.q, at.v) if callable(force) else force
-    return vector(system.name, "force", given, system.velocities)
+def applied_force(system: System, force: Force | None) -> Callable[[float, Vector, Vector], Vector]:
+    """The generalized forces beside the bias, as a function that checks them."""
+    given: Any = np.zeros(system.velocities) if force is None else force
+
+    def applied(now: float, q: Vector, v: Vector) -> Vector:
+        return vector(system.name, "force", given(now, q, v) if callable(given) else given, system.velocities)
+
+    return applied
 
 
 def failure(system: System, answer: Solution, number: int, dt: float) -> StepFailed:
@@ -208,32 +299,4 @@ def failure(system: System, answer: Solution, number: int, dt: float) -> StepFai
         answer,
         number,
         file,
-    )
-
-
-def trajectory(
-    system: System, dt: float, states: list[tuple[Vector, Vector]], gaps: list[Vector], made: list[SystemStep]
-) -> SystemTrajectory:
-    nc, n = len(system.contacts), len(made)
-    d = made[0].problem.dimension if made else 3
-
-    def contacts(name: str) -> Dense:
-        return np.array([getattr(one, name) for one in made], float).reshape(n, nc, -1 if n * nc else d)
-
-    return SystemTrajectory(
-        system=system,
-        time=dt * np.arange(n + 1.0),
-        q=np.array([q for q, _ in states]),
-        v=np.array([v for _, v in states]),
-        gap=np.array(gaps),
-        impulse=contacts("impulse"),
-        velocity=contacts("velocity"),
-        friction=np.array([one.friction for one in made], float).reshape(n, nc),
-        state=np.array(
-            [contact_states(one.problem, one.friction, one.impulse, one.velocity) for one in made], np.int64
-        ).reshape(n, nc),
-        status=np.array([int(one.answer.status) for one in made], np.int64),
-        residual=np.array([one.answer.residual for one in made]),
-        iterations=np.array([one.answer.iterations for one in made], np.int64),
-        seconds=np.array([one.seconds for one in made]),
     )

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
 
 import numpy as np
 
-from stickslip.engine.recorder import CONTACT, EVENT, Header, Record, open_record, save_record
+from stickslip.engine.recorder import CONTACT, EVENT, SCENE, Header, Record, open_record, save_record
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import InputError
 from stickslip.friction.terms import APART, WILL_BOUNCE
@@ -55,7 +55,12 @@ class Trajectory:
 
         The file stays open until `close()`, the end of a `with` statement, or the last use of the trajectory.
         """
-        return cls(open_record(path))
+        record = open_record(path)
+        if record.header.world == SCENE:
+            return Trajectory(record)
+        from stickslip.engine.system_trajectory import PenaltyRun, SystemTrajectory
+
+        return PenaltyRun(record) if record.header.springs else SystemTrajectory(record)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an HDF5 file, exactly. It appears complete or not at all, and replaces an older one at once."""
@@ -106,6 +111,21 @@ class Trajectory:
         """All bodies at time[instant]."""
         i = checked_index("instant", instant, len(self) + 1)
         return State(*(self._record.read(name, i, i + 1)[0] for name in State._fields))
+
+    @property
+    def q(self) -> Floats:
+        """(n + 1, p) of a system"""
+        return self._record.read("q")
+
+    @property
+    def v(self) -> Floats:
+        """(n + 1, n_v) of a system"""
+        return self._record.read("v")
+
+    @property
+    def gap(self) -> Floats:
+        """(n + 1, nc) of the contacts of a system [m]"""
+        return self._record.read("gap")
 
     @property
     def energy(self) -> Floats:
@@ -217,18 +237,19 @@ class Trajectory:
         self.close()
 
     def __repr__(self) -> str:
+        kind = type(self).__name__
         if self._record.closed:
-            return f"Trajectory({self._record.path}, closed)"
+            return f"{kind}({self._record.path}, closed)"
         header, residual, failed = self.header, self.residual, self.failures.size
         parts = [
             f"{counted(len(self), 'step')} to {self.time[-1]:.6g} s" + ("" if self.finished else ", cut off"),
-            counted(header.bodies, "body", "bodies"),
+            counted(header.bodies, "body", "bodies") if header.world == SCENE else repr(header.name),
             counted(self._record.rows("contacts/gap"), "contact"),
             f"{header.formulation} by {header.solver}",
             f"residual <= {np.max(residual, initial=0.0):.1e}",
             f"{counted(failed, 'step')} failed" if failed else "every step solved",
         ]
-        return f"Trajectory({', '.join(parts)})"
+        return f"{kind}({', '.join(parts)})"
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -255,6 +276,11 @@ def step_range(step: int | slice, count: int) -> tuple[int, int]:
 
 
 def body_index(header: Header, body: Named) -> int:
+    if header.world != SCENE:
+        raise InputError(
+            f"Trajectory: this is a run of the system {header.name!r}, which has no bodies, expected a question about "
+            f"q, v, gap or contacts"
+        )
     return index_of("body", header.names, body)
 
 
@@ -358,7 +384,7 @@ class ContactTable:
     moment: Floats  # (m,)
     spin: Floats  # (m,)
     left_out: Integers  # (m,)
-    names: tuple[str, ...]  # of the bodies
+    names: tuple[str, ...]  # of the bodies; of the contacts of a system
 
     @property
     def slip(self) -> Floats:
@@ -372,8 +398,9 @@ class ContactTable:
         return np.einsum("mk,mki->mi", self.impulse, frame)
 
     def name(self, which: int) -> str:
-        """The two bodies of a contact."""
-        return f"{self.names[self.body_a[which]]} on {self.names[self.body_b[which]]}"
+        """The two bodies of a contact; of a system, which has none, its own name."""
+        a, b = self.names[self.body_a[which]], self.names[self.body_b[which]]
+        return a if self.body_a[which] == self.body_b[which] else f"{a} on {b}"
 
     def __len__(self) -> int:
         return self.gap.size
@@ -402,7 +429,8 @@ class ContactTable:
         return "\n".join(lines)
 
     def _cells(self, contact: Contact) -> tuple[str, ...]:
-        bodies = self.names[contact.body_a], self.names[contact.body_b]
+        surface = "surface" if contact.body_a == contact.body_b else self.names[contact.body_b]
+        bodies = self.names[contact.body_a], surface
         vectors = (" ".join(f"{x:10.3e}" for x in v) for v in (contact.impulse, contact.velocity))
         state = LEFT_OUT.get(contact.left_out, contact.state.name.lower())
         return str(contact.step), *bodies, str(contact.feature), f"{contact.gap:.2e}", *vectors, state

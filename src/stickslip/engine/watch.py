@@ -61,7 +61,7 @@ class JamWatch:
         step: int,
         contacts: Sequence[tuple[Hashable, str]],
     ) -> list[JamEvent]:
-        """The events of a step, with the response W (d nc, d nc) of its rigid contacts and their slip (nc, d - 1) at the
+        """The events of a step, with the response W (d nc, d nc) of rigid contacts and their slip (nc, d - 1) at its
         start: `states` are those it led to, `contacts` a key that persists and a name for each."""
         closed = np.flatnonzero(states != State.OPEN)
         now: set[Hashable] = set()

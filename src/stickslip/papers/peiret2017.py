@@ -16,6 +16,9 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 
+from stickslip.engine.compare import Comparison, compare, turn
+from stickslip.engine.simulate import simulate
+from stickslip.engine.step_problem import scene_problem
 from stickslip.friction.anitescu_potra import AnitescuPotra
 from stickslip.friction.box import Box
 from stickslip.friction.contact_problem import ContactProblem
@@ -29,9 +32,6 @@ from stickslip.papers.report import Check, Report
 from stickslip.problems.matrix import as_dense
 from stickslip.scene.materials import Material
 from stickslip.scene.scene import Scene
-from stickslip.engine.compare import Comparison, compare, turn
-from stickslip.engine.simulate import simulate
-from stickslip.engine.step_problem import scene_problem
 from stickslip.view.comparisons import REFERENCE_LINE, draw_paths, explain, in_words, looks, page, share_limits
 from stickslip.view.figures import INK, check_path, write
 from stickslip.view.trajectories import dress

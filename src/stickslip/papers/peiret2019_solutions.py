@@ -20,13 +20,13 @@ from stickslip.analysis.jamming import JamMap, arm_family, jam_map
 from stickslip.analysis.solvability import Solvability, solvability_at
 from stickslip.dynamics.generalized import GeneralizedSystem, evaluate
 from stickslip.dynamics.mechanisms import ARM_HEIGHT, ARM_LENGTHS, arm, arm_on_the_plane, rod, rod_on_its_foot
+from stickslip.engine.integrate import integrate_system
+from stickslip.engine.jam import Jam, through_jam
+from stickslip.engine.systems import simulate_system
 from stickslip.friction.penalty import Penalty
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.problems.matrix import Vector
-from stickslip.engine.integrate import integrate_system
-from stickslip.engine.jam import Jam, through_jam
-from stickslip.engine.systems import simulate_system
 from stickslip.view.comparisons import page
 from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
 from stickslip.view.jam_maps import draw_contours

@@ -12,6 +12,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from stickslip.engine.simulate import simulate
+from stickslip.engine.stiff_limit import StiffLimit, stiff_limit
+from stickslip.engine.trajectory import Trajectory
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.compliant_cylinder import CompliantCylinder
 from stickslip.friction.contact_problem import ContactProblem
@@ -20,9 +23,6 @@ from stickslip.friction.formulation import Formulation
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.scene.scene import Scene
-from stickslip.engine.simulate import simulate
-from stickslip.engine.stiff_limit import StiffLimit, stiff_limit
-from stickslip.engine.trajectory import Trajectory
 from stickslip.view.comparisons import page
 from stickslip.view.figures import DASHED, INK, check_path, write
 from stickslip.view.trajectories import PALETTE, dress

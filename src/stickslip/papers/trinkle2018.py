@@ -11,14 +11,14 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 
+from stickslip.engine.simulate import simulate
+from stickslip.engine.trajectory import Trajectory
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.scene.scene import Scene
-from stickslip.engine.simulate import simulate
-from stickslip.engine.trajectory import Trajectory
 from stickslip.view.comparisons import REFERENCE_LINE, page
 from stickslip.view.figures import INK, check_path, write
 from stickslip.view.trajectories import PALETTE, dress

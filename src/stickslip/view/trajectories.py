@@ -20,11 +20,11 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from stickslip.engine.recorder import SCENE, SYSTEM, Header
+from stickslip.engine.trajectory import ContactTable, Trajectory, counted, rotated
 from stickslip.errors import InputError
 from stickslip.problems.contact_states import State
 from stickslip.scene.model import Floats, Integers, Kind, Shape
-from stickslip.engine.recorder import Header
-from stickslip.engine.trajectory import ContactTable, Trajectory, counted, rotated
 from stickslip.view.figures import COLOUR, DASHED, INK, NAME, PAPER, check_path, write
 
 PALETTE = ("#1f6fd6", "#f2711c", "#2a9d6f", "#8e5bc0", "#c2394b", "#9c7a2b", "#3aa7b8", "#5c6773")
@@ -55,8 +55,14 @@ def draw(run: Trajectory, path: str | os.PathLike[str], what: str) -> None:
 
 
 def draw_path(run: Trajectory, figure: Figure) -> None:
-    """Seen from above, with the height over time beside or below; from the side where the scene is planar."""
+    """Seen from above, with the height over time beside or below; from the side where the scene is planar.
+
+    Of a system its coordinates over time.
+    """
     head(figure, run, "Path")
+    if run.header.world == SYSTEM:
+        draw_coordinates(run, figure)
+        return
     moving = np.flatnonzero(run.header.kind != Kind.STATIC)
     few = moving.size <= len(PALETTE)
     instants = np.arange(len(run) + 1) if few else np.linspace(0, len(run), min(INSTANTS, len(run) + 1)).astype(int)
@@ -76,6 +82,19 @@ def draw_path(run: Trajectory, figure: Figure) -> None:
         mark_few(figure, axes, run, moving, lines)
     else:
         mark_many(figure, axes, lines)
+
+
+def draw_coordinates(run: Trajectory, figure: Figure) -> None:
+    axes = figure.subplots()
+    paths = drawable(run.q).T
+    lines = [np.column_stack([run.time, path]) for path in paths]
+    axes.add_collection(LineCollection(lines, zorder=3, **look(len(lines), 0.05)))
+    axes.autoscale_view()
+    dress(axes, "time [s]", "coordinates q")
+    over(axes, run)
+    if len(lines) <= len(PALETTE):
+        named = zip(range(len(lines)), PALETTE, strict=False)
+        legend(figure, [Line2D([], [], color=colour, linewidth=1.8, label=f"$q_{i}$") for i, colour in named])
 
 
 def path_and_height(figure: Figure, paths: Floats) -> NDArray[Any]:
@@ -176,15 +195,21 @@ def support(shape: Shape, size: Floats, direction: Floats) -> Floats:
 
 
 def draw_energy(run: Trajectory, figure: Figure) -> None:
-    """Potential energy is counted from its lowest value, so that the three lines share a scale."""
+    """Potential energy is counted from its lowest value, so that the three lines share a scale.
+
+    That of a system is not known.
+    """
     head(figure, run, "Energy")
     axes = figure.subplots()
-    kinetic, potential = drawable(run.kinetic), drawable(run.potential)
-    lowest = np.nanmin(potential) if np.isfinite(potential).any() else 0.0
-    time = run.time
-    axes.plot(time, kinetic + potential - lowest, color=TOTAL, linewidth=4.5, label="total")
-    axes.plot(time, kinetic, color=PALETTE[1], linewidth=1.6, label="kinetic")
-    axes.plot(time, potential - lowest, color=PALETTE[0], linewidth=1.6, label="potential, above its lowest")
+    kinetic = drawable(run.kinetic)
+    lines = [(kinetic, PALETTE[1], 1.6, "kinetic")]
+    if run.header.world == SCENE:
+        potential = drawable(run.potential)
+        above = potential - (np.nanmin(potential) if np.isfinite(potential).any() else 0.0)
+        total, part = (kinetic + above, TOTAL, 4.5, "total"), (above, PALETTE[0], 1.6, "potential, above its lowest")
+        lines = [total, *lines, part]
+    for values, colour, width, label in lines:
+        axes.plot(run.time, values, color=colour, linewidth=width, label=label)
     dress(axes, "time [s]", "energy [J]")
     over(axes, run)
     axes.set_ylim(bottom=0.0)
@@ -222,7 +247,7 @@ def draw_each(run: Trajectory, figure: Figure, table: ContactTable, keys: Intege
             own = table[which == i]
             draw_contact(axes, run, own)
             crop(axes, own.impulse[:, 0], top)
-            axes.set_title(title(run.header.names, table, which, i), loc="left", fontsize=10, color=INK)
+            axes.set_title(title(table, which, i), loc="left", fontsize=10, color=INK)
         elif count:
             axes.set_axis_off()
         else:
@@ -258,13 +283,11 @@ def draw_contact(axes: Axes, run: Trajectory, own: ContactTable) -> None:
     axes.plot(time, drawable(bound), color=INK, linewidth=1.0, linestyle=DASHED)
 
 
-def title(names: tuple[str, ...], table: ContactTable, which: Integers, i: int) -> str:
+def title(table: ContactTable, which: Integers, i: int) -> str:
     """The two bodies, and a number where they touch more than once."""
-    firsts = [int(np.argmax(which == k)) for k in range(int(which.max()) + 1)]
-    pairs = [(int(table.body_a[k]), int(table.body_b[k])) for k in firsts]
-    number = f", contact {pairs[: i + 1].count(pairs[i])}" if pairs.count(pairs[i]) > 1 else ""
-    a, b = pairs[i]
-    return f"{names[a]} on {names[b]}{number}"
+    names = [table.name(int(np.argmax(which == k))) for k in range(int(which.max()) + 1)]
+    number = f", contact {names[: i + 1].count(names[i])}" if names.count(names[i]) > 1 else ""
+    return names[i] + number
 
 
 def draw_sums(run: Trajectory, figure: Figure) -> None:
@@ -358,7 +381,8 @@ def dots(count: int) -> dict[str, Any]:
 
 def head(figure: Figure, run: Trajectory, text: str) -> None:
     """What is shown, and below it of which run."""
-    steps = f"{len(run)} steps of {run.header.dt:g} s" + ("" if run.finished else ", cut off")
+    each = "" if math.isnan(run.header.dt) else f" of {run.header.dt:g} s"
+    steps = f"{len(run)} steps{each}" + ("" if run.finished else ", cut off")
     method = f"{run.header.formulation} by {run.header.solver}"
     room = 125 - len(steps)
     method = method if len(method) <= room else method[: room - 3] + "..."

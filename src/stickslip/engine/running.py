@@ -1,0 +1,54 @@
+"""What every run has: a number of steps, and a bar that shows how far it got."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from stickslip.errors import InputError
+
+PATIENT = 2.0  # seconds before a progress bar shows
+
+
+def checked_seconds(owner: str, field: str, value: Any) -> float:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise InputError(f"{owner}: {field} is {value!r}, expected a positive number of seconds")
+    return float(value)
+
+
+def count_steps(duration: float, dt: float) -> int:
+    checked_seconds("simulate", "duration", duration)
+    checked_seconds("simulate", "dt", dt)
+    steps = round(duration / dt)
+    if abs(steps * dt - duration) > 1e-6 * dt or steps == 0:
+        raise InputError(f"simulate: duration is {duration:g} and dt {dt:g}, expected a whole number of steps")
+    return steps
+
+
+@contextmanager
+def progress_bar(steps: int, wanted: bool | None) -> Iterator[Any]:
+    """A function to call with the number of steps made; it draws a bar once the run has taken two seconds."""
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("steps"), TimeRemainingColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=steps)
+    started = time.monotonic()
+    try:
+
+        def made(count: int) -> None:
+            bar.advance(task, count)
+            if not bar.live.is_started and time.monotonic() - started > PATIENT:
+                bar.start()
+
+        yield made
+    finally:
+        bar.stop()
