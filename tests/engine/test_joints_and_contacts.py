@@ -11,7 +11,6 @@ G, H = 9.81, 0.01
 LIFTS = ("anitescu_potra", "compliant_cone")  # a contact that slides lifts, so its load comes and goes
 EVERY = pytest.mark.parametrize("name", FORMULATIONS)
 KEEPS_CONTACT = pytest.mark.parametrize("name", [name for name in FORMULATIONS if name not in LIFTS])
-RECORDED = pytest.mark.xfail(strict=True, reason="impulses of rigid rows are recorded half as large again")
 
 
 def law(name):
@@ -121,10 +120,7 @@ def side_load(name):
     return np.hypot(row(run, joint, "force x")[-1], row(run, joint, "force y")[-1])
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=RECORDED) if law(name).scheme == "midpoint" else name for name in FORMULATIONS
-             if name not in LIFTS]
-)  # fmt: skip
+@pytest.mark.parametrize("name", [name for name in FORMULATIONS if name not in LIFTS])
 def test_a_slider_takes_the_friction_of_what_slides_on_it(name):
     """μ m g across its axis."""
     assert side_load(name) == pytest.approx(0.2 * 2.0 * G * H, rel=1e-6)
@@ -195,7 +191,6 @@ def test_islands_are_solved_as_each_alone():
                 np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-@pytest.mark.xfail(strict=True, reason="where an island starts from depends on the sweeps of all of them")
 def test_islands_are_solved_as_each_alone_to_the_bit():
     (first, second, both), boxes, others, same, same_others = alone_and_together()
     assert_same_bits(first, both, boxes, same)

@@ -3,16 +3,17 @@
 A step of bodies with joints is RATTLE's [1]. With G the rows at its start and G⁺ those at its end,
 
     v⁺ = v* + M⁻¹ Gᵀ λ,     v* = v + M⁻¹ (h f + Hᵀ p),   G v⁺ + Σ λ + b = 0   forces f, contact impulses p         (1)
-    x⁺ = x moved by ½ h (v + v⁺) + d,      d = M⁻¹ Gᵀ ν,   e(x⁺) = 0     by Newton's method with the rows G       (2)
+    x⁺ = x moved by ½ h (v + v⁺) + d,      d = M⁻¹ Gᵀ ν,   e(x⁺) = e(x)  by Newton's method with the rows G       (2)
     v  <- ½ (v* + v⁺) + d/h + M⁻¹ G⁺ᵀ κ,   G⁺ v = 0                                                              (3)
 
 Half of the impulse of a joint acts along the rows at the start, half along those at the end, and so does what bends its
 path. So joints hold in position and velocity to rounding at any speed, motion is second order in h, and energy does not
-drift. Errors that were there at the start are taken back by RECOVERY in a step; that part of d is left out of (3), so
-it gives no speed. Where a group of bodies is hit it moves with v⁺, and all of λ acts at the start.
+drift. Errors that were there at the start, bodies that do not fit, are taken back afterwards, by RECOVERY in a step and
+without giving speed. Where a group of bodies is hit it moves with v⁺, and all of λ acts at the start.
 
 All of (1) to (3) are the system of dynamics/articulated.py with one factorisation a step: that of G⁺ is the next one's.
-Compliant rows (Σ > 0) are springs, met implicitly in (1).
+At speeds at which the rows turn too far in a step for (2) to converge it takes others, and angular momentum is kept to
+the order of the step only. Compliant rows (Σ > 0) are springs, met implicitly in (1).
 
 Limits and motors are bounded rows, also where a motor has infinite strength: the solve of the step finds their impulses
 beside those of contacts, and they are part of p. What a motor wants is read at the start of the step, and so is the
@@ -59,7 +60,8 @@ from stickslip.dynamics.rotations import to_matrix, turn
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, State, motors_of
 
-NEWTON_LIMIT = 12
+NEWTON_LIMIT, MOST_TURNS = 40, 6
+SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
 EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself
 
@@ -104,7 +106,9 @@ class Held(NamedTuple):
     mass: Floats  # (nb, 6, 6)   world axes
     wanted: Floats  # (nr,)   right side of the rows
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
-    shift: Floats  # (nb, 6)   d of (2)
+    shift: Floats  # (nb, 6)   a correction of the positions
+    way: Floats  # (nb, 6)   how far a body moves in this step, ½ h (v + v⁺) + d
+    pose: Floats  # (nb, 7)   where it was at its start
     before: Floats  # (nr,)   errors at the start of the step
     placement: Placement
     turned: Floats  # (3,)
@@ -133,7 +137,8 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
         coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
-        np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros(count), unplaced(), np.zeros(3),
+        np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 7)),
+        np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
 
 
@@ -210,13 +215,11 @@ def mass_of(model, b, R, M):
 
 
 @bare
-def rates(held, v, biased):
-    """wanted <- G v + b of the rows; where not `biased` without b, and zero for those that are compliant."""
+def rates(held, v, soft):
+    """wanted <- G v + b of the rows; zero for those that are compliant, unless they are meant too."""
     rows, wanted = held.rows, held.wanted
     for i in range(wanted.size):
-        wanted[i] = 0.0
-        if biased or rows.compliance[i] == 0.0:
-            wanted[i] = row_rate(rows, i, v) + (rows.bias[i] if biased else 0.0)
+        wanted[i] = row_rate(rows, i, v) + rows.bias[i] if soft or rows.compliance[i] == 0.0 else 0.0
 
 
 @bare
@@ -252,50 +255,92 @@ def hold(held, share, v):
 
 @bare
 def halve(held, free, v, hit):
-    """v <- ½ (v* + v⁺) of (3), from v = v⁺ and `free` = v*, where a body is not hit."""
-    for k in range(held.tree.size.size):
-        b = held.tree.body[k]
-        if b >= 0 and not hit[b]:
+    """v <- ½ (v* + v⁺) of (3), from v = v⁺ and `free` = v*, and half of λ, where bodies are not hit."""
+    tree = held.tree
+    for group in range(tree.group_start.size - 1):
+        begin, end = tree.group_start[group], tree.group_start[group + 1]
+        if group_hit(tree, begin, end, hit):
+            continue
+        for k in range(begin, end):
+            b = tree.body[k]
+            if b >= 0:
+                for r in range(6):
+                    v[b, r] = 0.5 * (free[b, r] + v[b, r])
+            else:
+                for r in range(tree.size[k]):
+                    held.impulse[tree.first_row[k] + r] *= 0.5
+
+
+@bare
+def group_hit(tree, begin, end, hit):
+    """All bodies of a group are hit, or none."""
+    for k in range(begin, end):
+        if tree.body[k] >= 0:
+            return hit[tree.body[k]]
+    return False
+
+
+@bare
+def set_out(held, state, h, v, hit):
+    """Note where the bodies of joints are, and how far they will move without d."""
+    tree = held.tree
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0:
+            share = 1.0 if hit[b] else 0.5
             for r in range(6):
-                v[b, r] = 0.5 * (free[b, r] + v[b, r])
+                held.way[b, r] = h * (share * v[b, r] + (1.0 - share) * state.velocity[b, r])
+            for r in range(3):
+                held.pose[b, r] = state.position[b, r]
+            for r in range(4):
+                held.pose[b, 3 + r] = state.quaternion[b, r]
 
 
 @bare
 def fasten(held, state, h, v):
-    """(2): correct the positions, which have moved already; d / h is added to v (nb, 6)."""
-    rows, wanted, shift, before = held.rows, held.wanted, held.shift, held.before
-    largest = 0.0
-    for i in range(wanted.size):
-        before[i] = rows.error[i]
-        largest = max(largest, abs(before[i]))
-    if largest > NOTABLE:
-        for i in range(wanted.size):
-            wanted[i] = RECOVERY * before[i]
-        displace(held, state, 0.0)
-    shares = 1.0 - RECOVERY
-    last = np.inf
+    """(2): correct the positions, which have moved already. d / h is added to v (nb, 6); then what was wrong at the
+    start is taken back, which gives no speed."""
+    rows, before, misfit = held.rows, held.before, 0.0
+    for i in range(before.size):
+        before[i] = rows.error[i] if rows.compliance[i] == 0.0 and abs(rows.error[i]) > NOTABLE else 0.0
+        misfit = max(misfit, abs(before[i]))
+    correct(held, state, h, 1.0, 1.0 / h, v)
+    if misfit > 0.0:
+        correct(held, state, h, 1.0 - RECOVERY, 0.0, v)
+
+
+@bare
+def correct(held, state, h, kept, speed, v):
+    """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v."""
+    tree, rows, wanted, last, turned = held.tree, held.rows, held.wanted, np.inf, 0
     for _ in range(NEWTON_LIMIT):
         joint_errors(held.model, state, rows, held.placement, held.turned)
         largest = 0.0
         for i in range(wanted.size):
-            left = shares * before[i] if abs(before[i]) > NOTABLE else 0.0
-            wanted[i] = rows.error[i] - left if rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf else 0.0
+            holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
+            wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
             largest = max(largest, abs(wanted[i]))
-        if not EXACT < largest < 0.5 * last:
-            break
+        if not largest > EXACT or turned > MOST_TURNS:
+            return
+        if not largest < SLOW * last:  # the rows have turned: from here on with those of the end
+            turned += 1
+            articulate(held, state, h)
+            for i in range(wanted.size):
+                holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
+                wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
         last = largest
-        displace(held, state, 1.0 / h)
-        for k in range(held.tree.size.size):
-            b = held.tree.body[k]
+        displace(held, state, speed)
+        for k in range(tree.size.size):
+            b = tree.body[k]
             if b >= 0:
                 for r in range(6):
-                    v[b, r] += shift[b, r] / h
+                    v[b, r] += speed * held.shift[b, r]
 
 
 @bare
 def displace(held, state, share):
     """One correction of the positions by `wanted`."""
-    shift, tree = held.shift, held.tree
+    shift, way, pose, tree = held.shift, held.way, held.pose, held.tree
     for k in range(tree.size.size):
         if tree.body[k] >= 0:
             for r in range(6):
@@ -304,6 +349,10 @@ def displace(held, state, share):
     for k in range(tree.size.size):
         b = tree.body[k]
         if b >= 0:
+            for r in range(6):
+                way[b, r] += shift[b, r]
             for r in range(3):
-                state.position[b, r] += shift[b, r]
-            turn(state.quaternion[b], 1.0, shift[b, 3], shift[b, 4], shift[b, 5])
+                state.position[b, r] = pose[b, r] + way[b, r]
+            for r in range(4):
+                state.quaternion[b, r] = pose[b, 3 + r]
+            turn(state.quaternion[b], 1.0, way[b, 3], way[b, 4], way[b, 5])

@@ -137,7 +137,7 @@ def row_names(model: Model, j: int) -> list[str]:
     if (turns and kind == Joint.HINGE) or (moves and kind == Joint.SLIDER):
         names += ["lower limit"] if model.joint_lower[j] > -math.inf else []
         names += ["upper limit"] if model.joint_upper[j] < math.inf else []
-        names += ["motor"] if model.joint_strength[j] > 0.0 else []
+        names += [MOTOR] if model.joint_strength[j] > 0.0 else []
     return names
 
 

@@ -53,6 +53,7 @@ class Bodies(NamedTuple):
     inverse_inertia: Floats  # (nb, 3, 3)   body axes
     radius: Floats  # (nb,)   of a ball about the centre of mass that holds the body; 0 for a plane
     force: Floats  # (nb, 6)   force and torque in this step, world axes
+    told: Floats  # (nb, 6)   by which the velocities of bodies that move as prescribed change in this step
     R: Floats  # (nb, 3, 3)   body axes to world axes
     inverse: Floats  # (nb, 3, 3)   inverse inertias, world axes
     reach: Floats  # (nb,)   how far the surface may come in this step
@@ -71,6 +72,7 @@ def bodies_of(model: Model) -> Bodies:
         model.inverse_inertia,
         radii(model),
         np.concatenate([model.force, model.torque], axis=1),
+        np.zeros((count, 6)),
         np.empty((count, 3, 3)),
         np.empty((count, 3, 3)),
         np.empty(count),
@@ -98,6 +100,8 @@ def free_motion(bodies, state, h):
         to_matrix(state.quaternion[i], R[i])
         bodies.reach[i] = h * surface_speed(state.velocity[i], bodies.radius[i])
         if bodies.kind[i] != FREE:
+            for a in range(6):
+                v[i, a] += bodies.told[i, a]
             for a in range(3):
                 for b in range(3):
                     inverse[i, a, b] = 0.0
@@ -227,6 +231,15 @@ def move(bodies, state, h, v, hit):
             state.quaternion[i], h,
             share * v[i, 3] + rest * before[3], share * v[i, 4] + rest * before[4], share * v[i, 5] + rest * before[5],
         )  # fmt: skip
+
+
+@bare
+def drift(state, h):
+    """Move every body with its velocity for a time h."""
+    for i in range(state.position.shape[0]):
+        for a in range(3):
+            state.position[i, a] += h * state.velocity[i, a]
+        turn(state.quaternion[i], h, state.velocity[i, 3], state.velocity[i, 4], state.velocity[i, 5])
 
 
 @bare

@@ -7,6 +7,7 @@ from typing import get_args
 
 import numpy as np
 
+from stickslip.dynamics.motion import drift
 from stickslip.engine.finish import begin
 from stickslip.engine.march import FRESH, LOOK, Ended, march
 from stickslip.engine.outside import (
@@ -58,6 +59,8 @@ class StepNotSolved(Exception):
         super().__init__()
         self.solved = solved
         self.members = members
+        self.record: Record | None = None  # of the steps made before, in the same call
+        self.made = 0
 
 
 class Engine:
@@ -85,7 +88,11 @@ class Engine:
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
         self.made = 0
-        begin(state, self.rules, self.work)
+        self.restart()
+
+    def restart(self) -> None:
+        """Go on from the state as it is now, whoever changed it."""
+        begin(self.state, self.rules, self.work)
 
     @property
     def h(self) -> float:
@@ -107,7 +114,11 @@ class Engine:
             made = made_now
             if ended in (Ended.DONE, Ended.FULL):
                 return record, made, Ended(ended)
-            island = self.give(Ended(ended))
+            try:
+                island = self.give(Ended(ended))
+            except StepNotSolved as stopped:
+                stopped.record, stopped.made = record, made
+                raise
 
     def give(self, ended: Ended) -> int:
         """What the loop ended for, room or the impulses of an island; returns the island to go on from."""
@@ -129,12 +140,17 @@ class Engine:
             self.enlarge()
 
     def drive(self) -> None:
-        """What the scene's functions push and prescribe at this time."""
+        """What the scene's functions push in the middle of the next step, where bodies are half a step on, and how fast
+        they prescribe bodies to be at its end."""
         if self.drives:
-            force = self.work.bodies.force
+            bodies, middle, h = self.work.bodies, self.state.copy(), self.h
+            bodies.told[:] = self.state.velocity
+            self.drives.prescribe(self.time + h, self.state._replace(velocity=bodies.told))
+            np.subtract(bodies.told, self.state.velocity, out=bodies.told)
+            drift(middle, 0.5 * h)
+            force = bodies.force
             force[:, :3], force[:, 3:] = self.model.force, self.model.torque
-            self.drives.prescribe(self.time, self.state)
-            self.drives.add_forces(self.time, self.state, self.model, force[:, :3], force[:, 3:])
+            self.drives.add_forces(self.time + 0.5 * h, middle, self.model, force[:, :3], force[:, 3:])
 
     def outside(self) -> int:
         """Solve the island that the loop returned with; returns the next one."""
@@ -150,6 +166,7 @@ class Engine:
         if not solved.ok and not self.keep_going:
             raise StepNotSolved(solved, members)
         put_back(work, members, solved.impulses)
+        work.islands.swept[island] = 0
         count[ITERATIONS] += solved.iterations
         count[METHOD] = method_number(solved.answer.solver)
         count[STATUS] = max(int(count[STATUS]), int(solved.answer.status))
@@ -162,9 +179,10 @@ class Engine:
         return rows_of(self.work, self.rules, chosen, self.time, self.formulation.grain_axis)
 
     def with_newest(self, rows: ActiveRows, members: np.ndarray) -> ActiveRows:
-        """The rows with the impulses that the sweeps came to as those to start from."""
+        """The rows with the impulses that the sweeps came to as those to start from, where they are numbers."""
         i, D = members[members < self.work.count[ACTIVE]], rows.dimension
-        return replace(rows, previous=self.work.answer.p[(D * i[:, None] + np.arange(D)).ravel()].reshape(-1, D))
+        newest = self.work.answer.p[(D * i[:, None] + np.arange(D)).ravel()].reshape(-1, D)
+        return replace(rows, previous=newest) if np.isfinite(newest).all() else rows
 
     def enlarge(self) -> None:
         """Room for the contacts and responses of the step at hand, and half as many again; what is remembered stays."""
@@ -175,8 +193,8 @@ class Engine:
         self.work = work._replace(**room_for_contacts(*shape, work.held.bounded.size, capacity, reach))
         self.memory = no_memory(capacity, work.held.wanted.size)
         kept = int(old.known[0])
-        self.memory.known[0], self.memory.moved[0], self.memory.joint[:] = kept, old.moved[0], old.joint
-        for name in ("key", "impulse", "trend", "moment"):
+        self.memory.known[0], self.memory.joint[:] = kept, old.joint
+        for name in ("key", "impulse", "trend", "moment", "moved"):
             getattr(self.memory, name)[:kept] = getattr(old, name)[:kept]
 
     def look(self, watch: JamWatch, names: tuple[str, ...], record: Record) -> list[JamEvent]:

@@ -14,9 +14,9 @@ import math
 import numpy as np
 
 from stickslip.dynamics.contact_rows import fill_frame, push
-from stickslip.dynamics.held import articulate, fasten, follow, halve, hold, rates, row_rate
+from stickslip.dynamics.held import articulate, fasten, follow, halve, hold, rates, row_rate, set_out
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import arrive, move
+from stickslip.dynamics.motion import FREE, arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
 from stickslip.engine.sweep import velocity_of
@@ -24,7 +24,7 @@ from stickslip.friction.terms import TAKES_PART
 from stickslip.jit import bare, inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
 
-ROUNDING = 1e-10  # share of p |v| that a contact may gain
+ROUNDING = 1e-10  # share of the speeds of a contact up to which its impulse is none
 OPEN, STICK, SLIP = (int(state) for state in ContactState)
 
 
@@ -51,8 +51,8 @@ def finish(state, rules, work, memory, record, k):
     else:
         end_held(held, rows.jacobian.shape[2], n, m, rows.number, answer.p, pushed, answer.free, answer.v)
     marked = mark_hit(
-        n, rows.body, rows.jacobian, work.free, work.moving, rules.euler, rules.law.rest_speed, law.before, answer.p,
-        answer.v, work.gain, hit,
+        n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law.rest_speed, rules.tol,
+        law.before, answer.p, answer.v, work.gain, hit,
     )  # fmt: skip
     if held.wanted.size > 0:
         mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, marked, hit)
@@ -61,8 +61,12 @@ def finish(state, rules, work, memory, record, k):
         work.surfaces.friction_static, work.surfaces.patch, bodies.planar, work.moving, rows, rules.tol, law.mu,
         law.scale, answer.p, answer.v, work.frame,
     )  # fmt: skip
-    remember(memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, answer.start, answer.p)
-    memory.moved[0] = work.count[ITERATIONS] != 1
+    remember(
+        memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
+        work.islands.swept, answer.start, answer.p,
+    )  # fmt: skip
+    if held.wanted.size > 0:
+        set_out(held, state, h, answer.v, hit)
     move(bodies, state, h, answer.v, hit)
     if held.wanted.size > 0:
         halve(held, answer.free, answer.v, hit)
@@ -108,7 +112,7 @@ def end_held(held, D, n, m, number, p, pushed, free, v):
 
 
 @bare
-def mark_hit(n, body, J, free, moving, euler, rest_speed, u, p, v, gain, hit):
+def mark_hit(n, body, J, free, moving, scale, euler, rest_speed, tol, u, p, v, gain, hit):
     """Which bodies move with v⁺ and not with ½ (v + v⁺). Returns whether there are any.
 
     Moving by the mean a body gains the energy p·½ (u + u⁺) at its contacts, which is less than nothing where it slides
@@ -120,13 +124,13 @@ def mark_hit(n, body, J, free, moving, euler, rest_speed, u, p, v, gain, hit):
         hit[b], gain[b] = False, 0.0
     D, marked = p.size // body.shape[0], False
     for i in range(n):
-        pushes, power, speed = False, 0.0, 0.0
-        for c in range(D):
-            x = p[D * i + c]
-            if x != 0.0:  # friction bounded by the step before acts without a normal impulse too
-                pushes = True
-                power += 0.5 * x * (u[D * i + c] + velocity_of(body, J, moving, i, c, v))
-        if not pushes:
+        power, speed, impulse, slip = 0.0, 0.0, 0.0, 0.0
+        for c in range(D):  # friction bounded by the step before acts without a normal impulse too
+            x, after = p[D * i + c], velocity_of(body, J, moving, i, c, v)
+            power += 0.5 * x * (u[D * i + c] + after)
+            impulse += abs(x)
+            slip += abs(u[D * i + c]) + abs(after)
+        if not impulse > ROUNDING * scale[i] ** 2 * slip:
             continue
         a, b = body[i, 0], body[i, 1]
         if euler or u[D * i] < -rest_speed or (free[a] and free[b]):
@@ -135,12 +139,18 @@ def mark_hit(n, body, J, free, moving, euler, rest_speed, u, p, v, gain, hit):
             own = a if free[a] else b
             for r in range(3):
                 speed += abs(v[own, r])
-            gain[own] += power - ROUNDING * speed * p[D * i]
+            gain[own] += power - unnoticed(tol) * speed * p[D * i]
             marked = True
     if marked:
         for b in range(hit.size):
             hit[b] = hit[b] or gain[b] > 0.0
     return marked
+
+
+@bare
+def unnoticed(tol):
+    """The share of p |v| that contacts may seem to give: what a solve to tol leaves."""
+    return max(ROUNDING, 10.0 * tol)
 
 
 @bare
@@ -151,6 +161,8 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
     for t in range(m):
         i, j = n + t, number[t]
         pulls = joints.jacobian_a[j, 0] != 0.0 or joints.jacobian_a[j, 1] != 0.0 or joints.jacobian_a[j, 2] != 0.0
+        a, b = held.model.kind[body[i, 0]], held.model.kind[body[i, 1]]
+        pulls = pulls and a == FREE and b == FREE
         stopped = is_limit(joints, j) and row_rate(joints, j, before) < -rest_speed
         if p[D * i] != 0.0 and (pulls or stopped):
             hit[body[i, 0]] = hit[body[i, 1]] = marked = True
@@ -238,7 +250,7 @@ def states_of(p, u, mu, rho, patch, tol):
 
 
 @bare
-def remember(memory, contacts, n, m, found, number, frame, bounded, start, p):
+def remember(memory, contacts, n, m, found, number, frame, bounded, island, swept, start, p):
     """Keep the impulses and how they changed from those of the step before; a new contact changes by nothing."""
     D = p.size // (frame.shape[0] + bounded.size)
     memory.known[0] = n
@@ -254,6 +266,7 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, start, p):
                 memory.impulse[i, r] += frame[i, c, r] * x
                 memory.trend[i, r] += known * frame[i, c, r] * (x - start[D * i + c])
         memory.moment[i] = p[D * i + 3] if D == 4 else 0.0
+        memory.moved[i] = swept[island[i]] != 1
     for t in range(bounded.size):
         memory.joint[bounded[t]] = 0.0
     for t in range(m):

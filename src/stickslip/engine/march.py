@@ -56,7 +56,8 @@ def march(state, rules, work, memory, record, first, island):
                 count[ISLAND] = i
                 if not rules.swept:
                     return k, OUTSIDE
-                sweeps, error, solved, method = settle(work, rules, i, memory.moved[0])
+                sweeps, error, solved, method = settle(work, rules, i)
+                work.islands.swept[i] = sweeps
                 count[ITERATIONS] += sweeps
                 count[METHOD] = max(count[METHOD], method)
                 if not solved:

@@ -23,6 +23,7 @@ from stickslip.friction.terms import TAKES_PART, bounces, friction_of, normal_te
 from stickslip.jit import bare, inlined
 from stickslip.solvers.nsgs import invert_blocks
 
+HELD = 1e-12  # share of the response without joints below which a row is held by them
 FAR = 3.0  # a limit takes part where this many steps at the joint's speed, or that of the step before, would reach it
 
 
@@ -66,18 +67,24 @@ def prepare(state, rules, work, memory):
         rows.reached, rows.response,
     )  # fmt: skip
     if held.wanted.size > 0:
-        hold_responses(n, m, work.free, held, rows.body, rows.jacobian, rows.start, rows.reached, rows.response)
+        hold_responses(
+            n, m, work.free, bodies.inverse_mass, bodies.inverse, held, rows.body, rows.jacobian, rows.start,
+            rows.reached, rows.response,
+        )  # fmt: skip
     contact_law(n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, law)
     if m > 0:
         bounded_law(n, m, held.rows, rows.number, answer.free, law.q, law.w, law.compliance, law.lower, law.upper)
+    if held.wanted.size > 0:
+        excuse(n, rows.jacobian, law.q, law.w)
     soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
     own_blocks(
         n, m, rows.body, rows.jacobian, rows.start, rows.reached, rows.response, law.compliance, soft, law.mu,
         law.own, law.inverse, law.scale,
     )  # fmt: skip
     recall(
-        n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.start, answer.trend, answer.p
-    )
+        n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.moved, answer.start,
+        answer.trend, answer.p,
+    )  # fmt: skip
     count[ISLANDS] = part_islands(n + m, work.free, held.tree.group, rows.body, work.islands)
     return True
 
@@ -187,7 +194,7 @@ def fill_responses(n, m, free, group, inverse_mass, inverse, body, J, start, rea
 
 
 @bare
-def hold_responses(n, m, free, held, body, J, start, reached, Y):
+def hold_responses(n, m, free, inverse_mass, inverse, held, body, J, start, reached, Y):
     """And to those that joints hold: all of a group, by the factors of the joints."""
     tree = held.tree
     for i in range(n + m):
@@ -204,6 +211,33 @@ def hold_responses(n, m, free, held, body, J, start, reached, Y):
                     first = min(first, load(held, b, J[i, 1, c], False))
                 behind = unload(held, tree.group[own], first, c, at, reached, Y)
             at = behind
+        for c in range(Y.shape[1] if i < n else 1):
+            let_go(free, inverse_mass, inverse, body[i], J[i], c, start[i], start[i + 1], reached, Y)
+
+
+@bare
+def let_go(free, inverse_mass, inverse, body, J, c, begin, end, reached, Y):
+    """A row that joints hold, whose response is rounding, is none: it moves nothing."""
+    given, left = 0.0, 0.0
+    for side in range(2):
+        b = body[side]
+        if free[b]:
+            j, K = J[side, c], inverse[b]
+            for r in range(3):
+                given += inverse_mass[b, r] * j[r] ** 2
+                given += j[3 + r] * (K[r, 0] * j[3] + K[r, 1] * j[4] + K[r, 2] * j[5])
+    for t in range(begin, end):
+        for side in range(2):
+            if reached[t] == body[side]:
+                for r in range(6):
+                    left += J[side, c, r] * Y[t, c, r]
+    if left <= HELD * given:
+        for side in range(2):
+            for r in range(6):
+                J[side, c, r] = 0.0
+        for t in range(begin, end):
+            for r in range(6):
+                Y[t, c, r] = 0.0
 
 
 @bare
@@ -263,6 +297,19 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
 
 
 @bare
+def excuse(n, J, q, w):
+    """A normal that joints hold has no gap term: no impulse could meet it."""
+    D = J.shape[2]
+    for i in range(n):
+        moved = False
+        for side in range(2):
+            for r in range(6):
+                moved = moved or J[i, side, 0, r] != 0.0
+        if not moved:
+            q[D * i] = w[i] = 0.0
+
+
+@bare
 def bounded_law(n, m, joints, number, free, q, w, compliance, lower, upper):
     """The law of each bounded joint row."""
     D = q.size // w.size
@@ -302,7 +349,7 @@ def own_blocks(n, m, body, J, start, reached, Y, compliance, soft, mu, own, V, s
 
 
 @bare
-def recall(n, m, memory, contacts, found, number, frame, was_known, p, trend, newest):
+def recall(n, m, memory, contacts, found, number, frame, was_known, moved, p, trend, newest):
     """Start from the impulses of the same contacts in the last step; `trend` is how they changed in it. Both lists are
     sorted by shapes and feature."""
     D, key, j, last = p.size // was_known.size, memory.key, 0, memory.known[0]
@@ -314,7 +361,7 @@ def recall(n, m, memory, contacts, found, number, frame, was_known, p, trend, ne
         ):
             j += 1
         known = j < last and key[j, 0] == a and key[j, 1] == b and key[j, 2] == f
-        was_known[i] = known
+        was_known[i], moved[i] = known, known and memory.moved[j]
         for c in range(D):
             p[D * i + c] = trend[D * i + c] = 0.0
             if known and c < 3:

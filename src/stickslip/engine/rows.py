@@ -106,6 +106,7 @@ class Answer(NamedTuple):
 
     free: Floats  # (bodies, 6)   velocities with joints but without contacts and bounded rows
     known: Booleans  # (nb,)   was there in the step before
+    moved: Booleans  # (nb,)   and took more than a sweep
     start: Floats  # (D nb,)   impulses of the step before
     trend: Floats  # (D nb,)   how they changed in it
     p: Floats  # (D nb,)   impulses
@@ -122,6 +123,7 @@ class Islands(NamedTuple):
     start: Integers  # (nb + 1,)
     member: Integers  # (nb,)
     stiff: Integers  # (nb,)   1 where an island has joints
+    swept: Integers  # (nb,)   how many sweeps an island took, 0 where it was solved outside
     degree: Integers  # (bodies,)   zeros, for engine/correct.py
 
 
@@ -150,7 +152,7 @@ class Memory(NamedTuple):
     """The contacts of the last step and their impulses in world axes, by which the next one starts."""
 
     known: Integers  # (1,)   how many
-    moved: Booleans  # (1,)   whether the last step took more than a sweep
+    moved: Booleans  # (capacity,)   whether their islands took more than a sweep
     key: Integers  # (capacity, 3)   shape_a, shape_b, feature
     impulse: Floats  # (capacity, 3)
     trend: Floats  # (capacity, 3)   how they changed in that step
@@ -233,18 +235,19 @@ def room_for_contacts(D: int, bodies: int, groups: int, bounded: int, capacity: 
         numbers(d * d, blocks), numbers(blocks if d == 3 else 0, 9), numbers(blocks),
     )  # fmt: skip
     answer = Answer(
-        numbers(bodies, 6), np.zeros(blocks, np.bool_), *(numbers(size) for _ in range(4)), numbers(bodies, 6)
-    )
+        numbers(bodies, 6), *(np.zeros(blocks, np.bool_) for _ in range(2)), *(numbers(size) for _ in range(4)),
+        numbers(bodies, 6),
+    )  # fmt: skip
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
-        integers(blocks), integers(bodies),
+        integers(blocks), integers(blocks), integers(bodies),
     )  # fmt: skip
     return {"contacts": room_for(capacity), "rows": rows, "law": law, "answer": answer, "islands": islands}
 
 
 def no_memory(capacity: int, joint_rows: int) -> Memory:
     return Memory(
-        np.zeros(1, np.int64), np.zeros(1, np.bool_), np.zeros((capacity, 3), np.int64), np.zeros((capacity, 3)),
+        np.zeros(1, np.int64), np.zeros(capacity, np.bool_), np.zeros((capacity, 3), np.int64), np.zeros((capacity, 3)),
         np.zeros((capacity, 3)), np.zeros(capacity), np.zeros(joint_rows),
     )  # fmt: skip
 

@@ -24,7 +24,6 @@ import numpy as np
 from stickslip.dynamics.joints import row_names
 from stickslip.engine.boxed import advance, boxed
 from stickslip.engine.engine import Engine, StepNotSolved
-from stickslip.engine.finish import begin
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.rows import FOUND, METHODS, room_to_record
 from stickslip.engine.running import checked_seconds
@@ -189,9 +188,9 @@ class Simulation:
     def _begin(self) -> None:
         """From a new state on: joints fitted, the last step forgotten."""
         engine = self._engine
-        engine.memory.known[0], engine.memory.moved[0] = 0, False
+        engine.memory.known[0] = 0
         engine.memory.joint[:] = 0.0
-        begin(engine.state, engine.rules, engine.work)
+        engine.restart()
 
     def _body(self, body: Named) -> int:
         return index_of("body", self._names, body, "Simulation")

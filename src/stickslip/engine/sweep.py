@@ -29,7 +29,7 @@ SLOW = 2  # sweeps after which all blocks are corrected at once
 
 
 @inlined
-def settle(work, rules, island, moved):
+def settle(work, rules, island):
     """Sweep over an island, once at least, until its residual is at most tol. Returns sweeps, residual, whether it is
     solved, and the method.
 
@@ -42,7 +42,7 @@ def settle(work, rules, island, moved):
     p, v, free = answer.p, answer.v, answer.free
     soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
     best, least = 0.0, np.inf
-    if moved:
+    if any_of(member, n, answer.moved):
         # The best of p, p + trend and p - trend/2. The second follows a smooth motion. The third is for a contact that
         # closed a gap in one step and stopped in the next: it rests with the mean of these impulses, and either of them
         # would make it open again.
@@ -90,6 +90,15 @@ def settle(work, rules, island, moved):
         promising, due = change * tol / error, made + 2 if helps and made >= SLOW else 2 * made
         last, before = made, error
     return made, error, solved, method
+
+
+@kernel
+def any_of(member, n, flags):
+    """Is one of the contacts flagged?"""
+    for k in range(member.size):  # noqa: SIM110
+        if member[k] < n and flags[member[k]]:
+            return True
+    return False
 
 
 @kernel
@@ -258,6 +267,8 @@ def sweep(
                             u_2 += J[i, side, 2, r] * v[b, r]
         if not contact:
             x_n = min(max(p_n - u_n / own[0, i], lower[i]), upper[i]) if own[0, i] > 0.0 else p_n
+        elif not own[0, i] > 0.0:  # joints hold its normal
+            p_1, p_2 = p[at + 1], p[at + 2] if d == 3 else 0.0
         elif d == 3:
             p_1, p_2 = p[at + 1], p[at + 2]
             if relaxed:

@@ -37,8 +37,7 @@ from stickslip.dynamics.constrained import drift, pull, response
 from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.engine.engine import check_scheme, method_number, step_tolerance
-from stickslip.engine.finish import ROUNDING as NO_GAIN
-from stickslip.engine.finish import states_of
+from stickslip.engine.finish import states_of, unnoticed
 from stickslip.engine.outside import solve_rows
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import METHODS
@@ -189,7 +188,7 @@ def step_system(
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
     velocity, terms = problem.H.T @ v, contact_terms(problem, formulation.law(h))
-    hit = hits(problem, formulation.impact.rest_speed, euler, impulses.p, velocity)
+    hit = hits(problem, formulation.impact.rest_speed, euler, tol, impulses.p, velocity)
     w = v if hit else 0.5 * (at.v + v)
     q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w))
     after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free))
@@ -229,11 +228,11 @@ def free_velocity(
     return at.v + h * linalg.solve(M, force(now + 0.5 * h, q, v) - bias, assume_a="pos")
 
 
-def hits(problem: ContactProblem, rest_speed: float, euler: bool, p: Vector, velocity: Vector) -> bool:
+def hits(problem: ContactProblem, rest_speed: float, euler: bool, tol: float, p: Vector, velocity: Vector) -> bool:
     """Is something hit in this step?"""
     d, before = problem.dimension, problem.start_velocity
     carries, fast = p.reshape(-1, d).any(axis=1), before[::d] < -rest_speed
-    gain = p @ (before + velocity) / 2 - NO_GAIN * float(np.abs(velocity).max(initial=0.0)) * p[::d].sum()
+    gain = p @ (before + velocity) / 2 - unnoticed(tol) * float(np.abs(velocity).max(initial=0.0)) * p[::d].sum()
     return bool((carries & (fast | euler)).any() or gain > 0)
 
 
