@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from stickslip.engine.jam import Jam as Jam
     from stickslip.engine.jam import through_jam as through_jam
     from stickslip.engine.simulate import simulate as simulate
+    from stickslip.engine.simulation import Simulation as Simulation
     from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
     from stickslip.engine.system_trajectory import PenaltyRun as PenaltyRun
     from stickslip.engine.system_trajectory import SystemTrajectory as SystemTrajectory
@@ -227,6 +228,7 @@ _HOME = {
     "Jam": "engine.jam",
     "through_jam": "engine.jam",
     "simulate": "engine.simulate",
+    "Simulation": "engine.simulation",
     "stiff_limit": "engine.stiff_limit",
     "SystemTrajectory": "engine.system_trajectory",
     "simulate_system": "engine.systems",

@@ -418,6 +418,14 @@ def test_one_name_for_each_body():
         Header.of(model(), ("floor", "box"), dt=0.01, formulation="", solver="", tol=1e-8)
 
 
+def test_one_name_for_each_joint():
+    settings = {"dt": 0.01, "formulation": "", "solver": "", "tol": 1e-8}
+    assert Header.of(model(), NAMES, **settings).joint_names == ("joint 0", "joint 1")
+    assert Header.of(model(), NAMES, **settings, joint_names=("hip", "knee")).joint_names == ("hip", "knee")
+    with pytest.raises(InputError, match="joint_names has 1 entries, expected one for each of 2 joints"):
+        Header.of(model(), NAMES, **settings, joint_names=("hip",))
+
+
 class Watched:
     """A column that notes what is read of it."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from stickslip.errors import InputError
 from stickslip.scene.compile import StateView, compile_scene
-from stickslip.scene.model import Joint, Kind, Model
+from stickslip.scene.model import Joint, Kind, Model, motors_of
 from stickslip.scene.scene import Scene
 from stickslip.scene.shapes import Box, Sphere
 from stickslip.scene.values import rotation_matrix
@@ -281,3 +281,22 @@ def test_an_inertia_too_small_for_its_inverse_is_refused():
     scene.add_sphere(1e-100, mass=1e-200, name="speck")
     with pytest.raises(InputError, match=r"^body 'speck': mass is 1e-200, expected a mass and an inertia that have an"):
         compile_scene(scene)
+
+
+def test_what_drives_joints_is_beside_the_model():
+    scene = Scene()
+    for name in "abc":
+        scene.add_sphere(0.1, mass=1.0, name=name)
+    servo = {"target": 0.5, "stiffness": 6.0, "gain": 7.0, "strength": 8.0}
+    scene.add_hinge("a", position=(0, 0, 0), axis=(0, 0, 1), speed=1.0, **servo)
+    scene.add_ball("b", position=(0, 0, 0))
+    scene.add_slider("c", position=(0, 0, 0), axis=(0, 0, 1), effort=-2.0)
+    model, _, drives = compile_scene(scene)
+    assert not drives  # no functions
+    expected = {"target": [0.5, 0, 0], "speed": [1, 0, 0], "stiffness": [6, 0, 0], "gain": [7, 0, 0]}
+    expected |= {"strength": [8, 0, 0], "effort": [0, 0, -2]}
+    for name, values in drives.motors._asdict().items():
+        np.testing.assert_array_equal(values, expected[name])
+    np.testing.assert_array_equal(model.joint_strength, [8, 0, 0])
+    for name, values in motors_of(model)._asdict().items():
+        np.testing.assert_array_equal(values, expected[name] if name in ("speed", "strength") else np.zeros(3))

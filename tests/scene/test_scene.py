@@ -263,6 +263,23 @@ REFUSED = [
     (lambda s: hinge(s, limits=(NAN, 1)), "hinge of 'a': limits is nan, expected two numbers"),
     (lambda s: hinge(s, speed=1), "hinge of 'a': strength is 0.0, expected a positive number beside a speed, or inf"),
     (lambda s: hinge(s, strength=-1), "hinge of 'a': strength is -1, expected a number >= 0, or inf"),
+    (lambda s: hinge(s, stiffness=1), "hinge of 'a': strength is 0.0, expected a positive number beside a stiffness"),
+    (lambda s: hinge(s, gain=1), "hinge of 'a': strength is 0.0, expected a positive number beside a gain, or inf"),
+    (lambda s: hinge(s, target=1, strength=1), "hinge of 'a': stiffness is 0.0, expected a positive number beside a t"),
+    (lambda s: hinge(s, target=NAN), "hinge of 'a': target is nan, expected a finite number"),
+    (lambda s: hinge(s, stiffness=-1), "hinge of 'a': stiffness is -1, expected a number >= 0"),
+    (lambda s: hinge(s, gain=math.inf), "hinge of 'a': gain is inf, expected a number >= 0"),
+    (lambda s: hinge(s, effort=math.inf), "hinge of 'a': effort is inf, expected a finite number"),
+    (
+        lambda s: hinge(s, limits=(-1, 1), target=2, stiffness=1, strength=1),
+        "hinge of 'a': target is 2.0, expected a position within the limits (-1.0, 1.0)",
+    ),
+    (lambda s: hinge(s, name=""), "hinge: name is '', expected a printable text that is not empty"),
+    (lambda s: hinge(s, name=3), "hinge: name is 3, expected a printable text"),
+    (
+        lambda s: (hinge(s, name="elbow"), s.add_ball("b", position=(0, 0, 0), name="elbow")),
+        "ball: name is 'elbow', expected a name that is not taken, and joint 0 has it",
+    ),
     (lambda s: hinge(s, compliance=-1), "hinge of 'a': compliance is -1, expected a number >= 0"),
     (lambda s: hinge(s, damping=1), "hinge of 'a': damping is 1, expected 0 where compliance is 0, because a rigid"),
     (lambda s: hinge(s, collide=0), "hinge of 'a': collide is 0, expected True or False"),
@@ -336,3 +353,15 @@ def test_kinds():
     ]
     kinds = [Kind.STATIC, Kind.MOVING, Kind.STATIC, Kind.MOVING, Kind.FREE]
     assert [scene.description(body).kind for body in bodies] == kinds
+
+
+def test_joints_have_names():
+    scene = Scene()
+    for name in ("a", "b", "c", "d"):
+        scene.add_sphere(0.1, mass=1.0, name=name)
+    scene.add_fixed("a", position=(0, 0, 0), name="joint 1")
+    scene.add_ball("b", position=(0, 0, 0))
+    scene.add_hinge("c", position=(0, 0, 0), axis=(0, 0, 1), name="wrist")
+    scene.add_slider("d", position=(0, 0, 0), axis=(0, 0, 1))
+    assert scene.joint_names == ("joint 1", "joint 1_", "wrist", "joint 3")
+    assert [joint.name for joint in scene.joints] == list(scene.joint_names)

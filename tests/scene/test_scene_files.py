@@ -50,6 +50,12 @@ def spatial_scene():
     scene.add_ball("~", "yes", position=(1, 2, 3), compliance=1e-5, damping=0.1)
     scene.add_hinge("1e5", "a: b # c", position=(1, 2, 3), axis=(1, 2, 3), limits=(-1, math.inf), collide=True)
     scene.add_slider("null", position=(0, 0, 0), axis=(0, 1, 0), speed=-1.0, strength=math.inf)
+    scene.add_slider(
+        "yes", position=(0, 0, 0), axis=(0, 1, 0), target=-0.0, stiffness=3.0, strength=2.0, name="joint 5"
+    )
+    scene.add_hinge(
+        "~", position=(0, 0, 0), axis=(0, 1, 0), gain=0.1, speed=2.0, strength=1.0, effort=-1.5, name="größe"
+    )
     return scene
 
 
@@ -68,10 +74,15 @@ def planar_scene():
 SCENES = {"empty": Scene(), "spatial": spatial_scene(), "planar": planar_scene()}
 
 
+def compiled(scene):
+    model, state, drives = compile_scene(scene)
+    return model, state, drives.motors
+
+
 def assert_same(a, b):
-    for name in ("gravity", "planar", "descriptions", "joints", "forces", "overrides", "apart", "names"):
+    for name in ("gravity", "planar", "descriptions", "joints", "forces", "overrides", "apart", "names", "joint_names"):
         assert getattr(a, name) == getattr(b, name), name
-    for first, second in zip(compile_scene(a)[:2], compile_scene(b)[:2], strict=True):
+    for first, second in zip(compiled(a), compiled(b), strict=True):
         for name, x, y in zip(first._fields, first, second, strict=True):
             assert np.asarray(x).tobytes() == np.asarray(y).tobytes(), name
 

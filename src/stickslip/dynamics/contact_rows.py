@@ -49,6 +49,14 @@ def responds(m, K, J, Y):
 
 
 @bare
+def push(m, K, J, x, v):
+    """v <- v + M⁻¹ Jᵀ x of one body."""
+    for k in range(3):
+        v[k] += m[k] * J[k] * x
+        v[3 + k] += (K[k, 0] * J[3] + K[k, 1] * J[4] + K[k, 2] * J[5]) * x
+
+
+@bare
 def contact_velocity(body, jacobian, i, c, v):
     """Component c of contact i: J_a v_a + J_b v_b, with v (nb, 6)."""
     a, b = body[i, 0], body[i, 1]

@@ -15,6 +15,10 @@ All of (1) to (3) are the system of dynamics/articulated.py with one factorisati
 At speeds at which the rows turn too far in a step for (2) to converge it takes others, and angular momentum is kept to
 the order of the step only. Compliant rows (Σ > 0) are springs, met implicitly in (1).
 
+Limits and motors are bounded rows, also where a motor has infinite strength: the solve of the step finds their impulses
+beside those of contacts, and they are part of p. What a motor wants is read at the start of the step, and so is the
+effort τ of a joint, with q̇ = J v its coordinate: v* has h M⁻¹ Jᵀ τ too.
+
 [1] Andersen, Rattle: a velocity version of the Shake algorithm, Journal of Computational Physics 52 (1983) 24-34.
 """
 
@@ -32,20 +36,29 @@ from stickslip.dynamics.articulated import (
     room_for_factors,
     substitute,
 )
+from stickslip.dynamics.contact_rows import push
 from stickslip.dynamics.joints import (
+    BOUNDED,
+    MOTOR,
     RECOVERY,
     JointRows,
     Placement,
+    coordinate,
+    coordinate_rate,
     fill_joint_rows,
+    from_target,
     joint_errors,
+    joint_row_names,
     joint_rows,
+    motor_row,
+    place,
     room_for_joints,
     unplaced,
 )
 from stickslip.dynamics.motion import times
 from stickslip.dynamics.rotations import to_matrix, turn
 from stickslip.jit import bare
-from stickslip.scene.model import Floats, Integers, Kind, Model, State
+from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, State, motors_of
 
 NEWTON_LIMIT, MOST_TURNS = 40, 6
 SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
@@ -84,6 +97,10 @@ class Held(NamedTuple):
     rows: JointRows
     tree: Articulation
     factors: Factors
+    motors: Motors
+    motor: Integers  # (nj,)   the motor's row of each joint, -1 where it has none
+    along: JointRows  # (nj,)   row j is the rate of coordinate j, where joint j has one
+    coordinate: Floats  # (nj, 2)   it and its rate; zeros where there is none
     bounded: Integers  # (m,)   rows with bounds: limits and motors
     soft: Integers  # (ng,)   1 where a group has compliant rows
     mass: Floats  # (nb, 6, 6)   world axes
@@ -97,14 +114,18 @@ class Held(NamedTuple):
     turned: Floats  # (3,)
 
 
-def held_by(model: Model) -> Held:
+def held_by(model: Model, motors: Motors | None = None) -> Held:
+    """`motors`: kept, not copied; those of the model where None."""
     rows = room_for_joints(model)
     subset = JointModel(*(getattr(model, name) for name in JointModel._fields))
     bodies, joints = model.kind.size, model.joint.size
     still = State(np.zeros((bodies, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)), np.zeros((bodies, 6)))
     count = int(joint_rows(subset, still, 1.0, rows)) if joints else 0
     rows = JointRows(*(column[:count].copy() for column in rows))
-    free = np.isinf(rows.lower) & np.isinf(rows.upper)  # among them motors of any strength
+    names = joint_row_names(model)
+    free = np.array([name not in BOUNDED for _, name in names], np.bool_)
+    motor = np.full(joints, -1)
+    motor[[j for j, name in names if name == MOTOR]] = [i for i, (_, name) in enumerate(names) if name == MOTOR]
     number = np.arange(joints)
     first = np.searchsorted(rows.joint, number)
     held = np.array([np.count_nonzero(free & (rows.joint == j)) for j in number], np.int64)
@@ -114,10 +135,49 @@ def held_by(model: Model) -> Held:
     for j in np.flatnonzero((model.joint_compliance > 0) & (held > 0)):
         soft[max(tree.group[model.joint_a[j]], tree.group[model.joint_b[j]])] = 1
     return Held(
-        subset, rows, tree, room_for_factors(tree), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
+        subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
+        coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
         np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 7)),
         np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
+
+
+def coordinate_rows_of(model: Model) -> JointRows:
+    """Room for a row of each joint: the rate of its coordinate."""
+    count = model.joint.size
+    jacobians = np.zeros((count, 6)), np.zeros((count, 6))
+    numbers = (np.zeros(count) for _ in range(5))
+    return JointRows(np.arange(count), model.joint_a.copy(), model.joint_b.copy(), *jacobians, *numbers)
+
+
+@bare
+def follow(held, state):
+    """The coordinates of the joints at a state, and their rates."""
+    model, placement = held.model, held.placement
+    for j in range(model.joint.size):
+        kind = model.joint[j]
+        if kind == Joint.HINGE or kind == Joint.SLIDER:
+            place(model, state, j, placement)
+            coordinate_rate(kind, placement, 1.0, held.along, j)
+            held.coordinate[j, 0] = coordinate(kind, model.joint_lower[j], model.joint_upper[j], placement)
+            held.coordinate[j, 1] = row_rate(held.along, j, state.velocity)
+
+
+@bare
+def run_motors(held, h, inverse_mass, inverse, v):
+    """The rows of motors as they are to act in the next step, and what the efforts of joints do to the velocities v."""
+    model, motors, along = held.model, held.motors, held.along
+    for j in range(model.joint.size):
+        i = held.motor[j]
+        if i >= 0:
+            q, lower, upper = held.coordinate[j, 0], model.joint_lower[j], model.joint_upper[j]
+            error = from_target(model.joint[j], lower, upper, q, motors.target[j])
+            motor_row(h, error, motors.speed[j], motors.stiffness[j], motors.gain[j], motors.strength[j], held.rows, i)
+        impulse = h * motors.effort[j]
+        if impulse != 0.0:
+            a, b = along.body_a[j], along.body_b[j]
+            push(inverse_mass[a], inverse[a], along.jacobian_a[j], impulse, v[a])
+            push(inverse_mass[b], inverse[b], along.jacobian_b[j], impulse, v[b])
 
 
 @bare

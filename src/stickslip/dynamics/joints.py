@@ -13,8 +13,14 @@ A row asks for 0 = g = rate + Σ λ + b, where rate = jacobian_a · v_a + jacobi
     rigid        Σ = 0                   b = 0, and the error is kept by itself
     compliant    Σ = s / (h (h + c s))   b = error / (h + c s)
     limit        Σ = 0                   b = gap / h          λ in [0, ∞), gap = q - lower, or upper - q with -rate
-    motor        Σ = 0                   b = -target          λ in [-h strength, h strength]; without bounds it comes
-                                                              before the limits, as bilateral rows do
+    motor        Σ = 0                   b = -speed           λ in [-h strength, h strength]
+    servo        Σ = 1 / (h (h k + g))   b = (k (q - target) - g speed) / (h k + g)           likewise
+
+A servo is a motor with a stiffness k or a gain g: the spring λ/h = -k (q + h rate - target) - g (rate - speed), by
+implicit Euler, as far as its strength goes. It is stable whatever k and g are. A hinge without two limits does not know
+how often it has turned, and takes the shorter way to its target. What motors want may change from step to step, so
+their rows are written anew at the start of each (dynamics/held.py). There an effort, a force or torque τ along q, acts
+too: h τ, whatever else the joint does.
 
 Compliance s = 1/k and damping c are those of each row, in m/N and N s/m of translations, in rad/(N m) and N m s of
 rotations. The row is the spring λ/h = -k (error + h rate) - c rate, by implicit Euler, solved for the rate.
@@ -49,6 +55,8 @@ from stickslip.jit import bare, kernel
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model
 
 RECOVERY = 0.5  # the part of the error of a rigid joint, or of a limit passed, that a step takes back
+MOTOR = "motor"
+BOUNDED = ("lower limit", "upper limit", MOTOR)  # rows whose λ has bounds, by their names; the others are bilateral
 MOST_ROWS = 8  # of one joint: a hinge or slider with two limits and a motor
 ALIGNED = 1e-9  # how far an axis of a planar joint may be out of the plane, or off its normal
 
@@ -127,10 +135,9 @@ def row_names(model: Model, j: int) -> list[str]:
     names = [f"force {'xyz'[k]}" for k in range(forces) if not (model.planar and across[k])]
     names += [f"moment {'xyz'[k]}" for k in range(moments) if not model.planar or across[k]]
     if (turns and kind == Joint.HINGE) or (moves and kind == Joint.SLIDER):
-        names += ["motor"] if model.joint_strength[j] == math.inf else []
         names += ["lower limit"] if model.joint_lower[j] > -math.inf else []
         names += ["upper limit"] if model.joint_upper[j] < math.inf else []
-        names += ["motor"] if 0.0 < model.joint_strength[j] < math.inf else []
+        names += [MOTOR] if model.joint_strength[j] > 0.0 else []
     return names
 
 
@@ -214,10 +221,6 @@ def coordinate_rows(model, j, h, placement, rows, i):
     """The limits and the motor of the hinge or slider j, from row i on; returns the row after them."""
     kind, lower, upper, strength = model.joint[j], model.joint_lower[j], model.joint_upper[j], model.joint_strength[j]
     q = coordinate(kind, lower, upper, placement)
-    if strength == math.inf:  # a bilateral row, which stand first
-        coordinate_rate(kind, placement, 1.0, rows, i)
-        rows.bias[i] = -model.joint_target[j]
-        i += 1
     if lower > -math.inf:
         coordinate_rate(kind, placement, 1.0, rows, i)
         stop(h, q - lower, rows, i)
@@ -226,10 +229,9 @@ def coordinate_rows(model, j, h, placement, rows, i):
         coordinate_rate(kind, placement, -1.0, rows, i)
         stop(h, upper - q, rows, i)
         i += 1
-    if 0.0 < strength < math.inf:
+    if strength > 0.0:
         coordinate_rate(kind, placement, 1.0, rows, i)
-        rows.bias[i] = -model.joint_target[j]
-        rows.lower[i], rows.upper[i] = -h * strength, h * strength
+        motor_row(h, 0.0, model.joint_target[j], 0.0, 0.0, strength, rows, i)
         i += 1
     return i
 
@@ -248,6 +250,30 @@ def coordinate(kind, lower, upper, placement):
         turns = (angle - 0.5 * (lower + upper)) / (2.0 * math.pi)
         angle -= 2.0 * math.pi * math.floor(turns + 0.5)
     return angle
+
+
+@bare
+def motor_row(h, error, speed, stiffness, gain, strength, rows, i):
+    """Row i is a motor; one with a stiffness or a gain is a servo, `error` away from its target."""
+    soft = h * stiffness + gain
+    rows.bias[i] = (stiffness * error - gain * speed) / soft if soft > 0.0 else -speed
+    rows.compliance[i] = 1.0 / (h * soft) if soft > 0.0 else 0.0
+    rows.lower[i], rows.upper[i] = -h * strength, h * strength
+
+
+@bare
+def from_target(kind, lower, upper, q, target):
+    """How far the coordinate is from a target; on a hinge without two limits by the shorter way."""
+    error = q - target
+    if kind == Joint.HINGE and not (lower > -math.inf and upper < math.inf):
+        error -= 2.0 * math.pi * math.floor(error / (2.0 * math.pi) + 0.5)
+    return error
+
+
+@bare
+def is_limit(rows, i):
+    """Is row i that of a limit? A motor's has bounds on both sides, or on none."""
+    return rows.lower[i] == 0.0 and rows.upper[i] == math.inf
 
 
 @bare

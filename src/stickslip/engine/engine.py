@@ -85,7 +85,7 @@ class Engine:
         self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
         self.tol = step_tolerance(formulation, solver, tol)
         self.rules = rules_of(formulation, h, self.tol, is_auto(solver), check_scheme(scheme or formulation.scheme))
-        self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM)
+        self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
         self.made = 0
         self.restart()
@@ -111,18 +111,21 @@ class Engine:
         while True:
             made_now, ended = march(self.state, self.rules, self.work, self.memory, record, made, island)
             self.made += made_now - made
-            made, island = made_now, FRESH
-            match Ended(ended):
-                case Ended.NO_ROOM:
-                    self.enlarge()
-                case Ended.OUTSIDE:
-                    try:
-                        island = self.outside()
-                    except StepNotSolved as stopped:
-                        stopped.record, stopped.made = record, made
-                        raise
-                case _:
-                    return record, made, Ended(ended)
+            made = made_now
+            if ended in (Ended.DONE, Ended.FULL):
+                return record, made, Ended(ended)
+            try:
+                island = self.give(Ended(ended))
+            except StepNotSolved as stopped:
+                stopped.record, stopped.made = record, made
+                raise
+
+    def give(self, ended: Ended) -> int:
+        """What the loop ended for, room or the impulses of an island; returns the island to go on from."""
+        if ended == Ended.NO_ROOM:
+            self.enlarge()
+            return FRESH
+        return self.outside()
 
     def look_ahead(self) -> None:
         """Fill the rows of the next step, of all contacts that are found, and make none."""

@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 
-from stickslip.dynamics.contact_rows import fill_frame
-from stickslip.dynamics.held import articulate, fasten, halve, hold, rates, row_rate, set_out
+from stickslip.dynamics.contact_rows import fill_frame, push
+from stickslip.dynamics.held import articulate, fasten, follow, halve, hold, rates, row_rate, set_out
+from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import FREE, arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
@@ -34,6 +35,7 @@ def begin(state, rules, work):
         articulate(work.held, state, rules.law.h)
         rates(work.held, state.velocity, False)
         hold(work.held, 0.0, state.velocity)
+        follow(work.held, state)
 
 
 @inlined
@@ -74,6 +76,7 @@ def finish(state, rules, work, memory, record, k):
         articulate(held, state, h)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
+        follow(held, state)
     note(record, k, work.count, work.residual[0], held.impulse, state)
 
 
@@ -106,14 +109,6 @@ def end_held(held, D, n, m, number, p, pushed, free, v):
         hold(held, 1.0, v)
     for t in range(m):
         held.impulse[number[t]] = p[D * (n + t)]
-
-
-@bare
-def push(m, K, J, x, v):
-    """v <- v + M⁻¹ Jᵀ x of one body."""
-    for k in range(3):
-        v[k] += m[k] * J[k] * x
-        v[3 + k] += (K[k, 0] * J[3] + K[k, 1] * J[4] + K[k, 2] * J[5]) * x
 
 
 @bare
@@ -168,7 +163,7 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
         pulls = joints.jacobian_a[j, 0] != 0.0 or joints.jacobian_a[j, 1] != 0.0 or joints.jacobian_a[j, 2] != 0.0
         a, b = held.model.kind[body[i, 0]], held.model.kind[body[i, 1]]
         pulls = pulls and a == FREE and b == FREE
-        stopped = joints.upper[j] == math.inf and row_rate(joints, j, before) < -rest_speed
+        stopped = is_limit(joints, j) and row_rate(joints, j, before) < -rest_speed
         if p[D * i] != 0.0 and (pulls or stopped):
             hit[body[i, 0]] = hit[body[i, 1]] = marked = True
     for group in range(tree.group_start.size - 1):

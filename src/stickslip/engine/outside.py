@@ -1,7 +1,10 @@
 """The solve of an island outside of the compiled loop: any formulation, by any solver of the library.
 
 The arrays of engine/rows.py become the ActiveRows of friction/active.py, with W = J Y over the blocks of the island;
-the formulation poses its problem, the solver answers, and the impulses go back into the arrays.
+the formulation poses its problem, the solver answers, and the impulses go back into the arrays. Joint rows without
+bounds, motors of infinite strength, are eliminated first: with W = [A B; Bᵀ C], A theirs,
+
+    λ = -A⁻¹ (q_λ + B p),     W <- C - Bᵀ A⁻¹ B,     q <- q_p - Bᵀ A⁻¹ q_λ
 """
 
 from __future__ import annotations
@@ -15,10 +18,10 @@ from scipy import sparse
 from stickslip.engine.correct import coupling
 from stickslip.engine.rows import ACTIVE, BOUNDED, Rules, Work
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.formulation import Formulation
+from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, poisson
 from stickslip.jit import kernel
-from stickslip.problems.matrix import Dense, Indices, Matrix
+from stickslip.problems.matrix import Dense, Indices, Matrix, as_dense
 from stickslip.problems.residual import judge
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.solution import Solution, Solver, Status
@@ -179,7 +182,7 @@ def solve_rows(
     answers: list[Solution] = []
 
     def solve_once(rows: ActiveRows) -> RowImpulses:
-        posed = formulation.posed(rows)
+        posed = pose(formulation, rows)
         answers.append(solve(posed.problem, method=solver, tol=tol, x0=posed.start))
         return posed.decode(answers[-1].x)
 
@@ -194,9 +197,31 @@ def solve_rows(
     return Solved(impulses, worst, sum(answer.iterations for answer in answers))
 
 
+def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
+    """The problem of the rows, those without bounds eliminated."""
+    unbounded = np.isinf(rows.lower) & np.isinf(rows.upper)
+    if not unbounded.any():
+        return formulation.posed(rows)
+    out = rows.joint[unbounded]
+    kept = np.setdiff1d(np.arange(rows.q.size), out)
+    W = np.asarray(as_dense(rows.W))
+    X = np.linalg.lstsq(W[np.ix_(out, out)], np.column_stack([W[np.ix_(out, kept)], rows.q[out]]), rcond=None)[0]
+    C, B = W[np.ix_(kept, kept)], W[np.ix_(out, kept)]
+    rest = replace(rows, lower=rows.lower[~unbounded], upper=rows.upper[~unbounded])
+    posed = formulation.posed(replace(rest, W=C - B.T @ X[:, :-1], q=rows.q[kept] - B.T @ X[:, -1]))
+
+    def decode(x: NDArray[np.float64]) -> RowImpulses:
+        found = posed.decode(x)
+        bounded = np.empty(unbounded.size)
+        bounded[~unbounded], bounded[unbounded] = found.bounded, -(X[:, :-1] @ found.x + X[:, -1])
+        return RowImpulses(found.p, bounded)
+
+    return Posed(posed.problem, posed.start, decode)
+
+
 def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float) -> Solved:
     """What compiled sweeps left: by the interior point method, and where that fails by all that `auto` knows."""
-    posed = formulation.posed(rows)
+    posed = pose(formulation, rows)
     answer = ConeInteriorPoint(tol=CLOSER * tol).solve(posed.problem, posed.start)
     iterations = answer.iterations
     if judge(posed.problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for

@@ -1,6 +1,6 @@
 """From a state to the rows of a step and the law they obey.
 
-free motion    where forces, gyroscopic terms and joints would take the bodies
+free motion    where forces, gyroscopic terms, efforts and joints would take the bodies; what motors want
 look           what touches, and which contacts take part (friction/terms.py)
 rows           J of each contact, and what an impulse of it does: M⁻¹Jᵀ, through joints where there are some
 law            w, ε, μ of each contact, W_ii of each block
@@ -15,7 +15,8 @@ import math
 from stickslip.collision.broadphase import find_contacts
 from stickslip.dynamics.articulated import substitute
 from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_side, responds
-from stickslip.dynamics.held import hold, rates, row_rate
+from stickslip.dynamics.held import hold, rates, row_rate, run_motors
+from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import free_motion
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLANDS, LIMITS, NEEDED
 from stickslip.friction.terms import TAKES_PART, bounces, friction_of, normal_terms, part, slip_of, tangent_terms
@@ -33,6 +34,8 @@ def prepare(state, rules, work, memory):
     count, h, held, rows, law, answer = work.count, rules.law.h, work.held, work.rows, work.law, work.answer
     contacts, surfaces, bodies = work.contacts, work.surfaces, work.bodies
     free_motion(bodies, state, h)
+    if held.wanted.size > 0:
+        run_motors(held, h, bodies.inverse_mass, bodies.inverse, bodies.v)
     copy(bodies.v, answer.free)
     if held.wanted.size > 0:
         hold_free(held, answer.free)
@@ -149,7 +152,7 @@ def fill_bounded(joints, bounded, before, free, all_, n, number, body, J):
     m = 0
     for t in range(bounded.size):
         i = bounded[t]
-        if joints.upper[i] == math.inf and joints.bias[i] > 0.0 and not all_:
+        if is_limit(joints, i) and joints.bias[i] > 0.0 and not all_:
             speed = max(-row_rate(joints, i, free), -row_rate(joints, i, before))
             if joints.bias[i] > FAR * speed:
                 continue

@@ -109,6 +109,24 @@ class Column(NamedTuple):
     shape: tuple[int, ...]  # of a row
 
 
+CONTACT = {
+    "shape_a": Column(CONTACTS, np.int32, ()),
+    "shape_b": Column(CONTACTS, np.int32, ()),
+    "feature": Column(CONTACTS, np.int64, ()),
+    "point": Column(CONTACTS, np.float64, (3,)),
+    "normal": Column(CONTACTS, np.float64, (3,)),
+    "gap": Column(CONTACTS, np.float64, ()),
+    "friction": Column(CONTACTS, np.float64, ()),
+    "impulse": Column(CONTACTS, np.float64, (3,)),
+    "velocity": Column(CONTACTS, np.float64, (3,)),
+    "state": Column(CONTACTS, np.int8, ()),
+    "tangent": Column(CONTACTS, np.float64, (3,)),
+    "moment": Column(CONTACTS, np.float64, ()),
+    "spin": Column(CONTACTS, np.float64, ()),
+    "left_out": Column(CONTACTS, np.int8, ()),
+}  # the columns of contacts
+
+
 def layout(header: Header) -> dict[str, Column]:
     """Every column of a record by its name."""
     states = {name: Column(POSES, np.float64, shape) for name, shape in state_shapes(header).items()}
@@ -122,20 +140,7 @@ def layout(header: Header) -> dict[str, Column]:
         "seconds": Column(STEPS, np.float64, ()),
         "method": Column(STEPS, np.int8, ()),
         "joint_impulse": Column(STEPS, np.float64, (header.joint_row.size,)),
-        "contacts/shape_a": Column(CONTACTS, np.int32, ()),
-        "contacts/shape_b": Column(CONTACTS, np.int32, ()),
-        "contacts/feature": Column(CONTACTS, np.int64, ()),
-        "contacts/point": Column(CONTACTS, np.float64, (3,)),
-        "contacts/normal": Column(CONTACTS, np.float64, (3,)),
-        "contacts/gap": Column(CONTACTS, np.float64, ()),
-        "contacts/friction": Column(CONTACTS, np.float64, ()),
-        "contacts/impulse": Column(CONTACTS, np.float64, (3,)),
-        "contacts/velocity": Column(CONTACTS, np.float64, (3,)),
-        "contacts/state": Column(CONTACTS, np.int8, ()),
-        "contacts/tangent": Column(CONTACTS, np.float64, (3,)),
-        "contacts/moment": Column(CONTACTS, np.float64, ()),
-        "contacts/spin": Column(CONTACTS, np.float64, ()),
-        "contacts/left_out": Column(CONTACTS, np.int8, ()),
+        **{f"contacts/{name}": column for name, column in CONTACT.items()},
         "events/time": Column(EVENTS, np.float64, ()),
         "events/step": Column(EVENTS, np.int64, ()),
         "events/contact": Column(EVENTS, np.int64, ()),
@@ -216,7 +221,15 @@ class Header:
         solver: str,
         tol: float,
         methods: tuple[str, ...] = ("unknown",),
+        joint_names: tuple[str, ...] | None = None,
     ) -> Header:
+        """`joint_names`: "joint 0" and so on where None."""
+        joints = model.joint.size
+        joint_names = tuple(f"joint {j}" for j in range(joints)) if joint_names is None else tuple(joint_names)
+        if len(joint_names) != joints:
+            raise InputError(
+                f"Header: joint_names has {len(joint_names)} entries, expected one for each of {joints} joints"
+            )
         if len(names) != model.mass.size:
             raise InputError(
                 f"Header: names has {len(names)} entries, expected one for each of {model.mass.size} bodies"
@@ -231,7 +244,7 @@ class Header:
             tol,
             planar=bool(model.planar),
             methods=tuple(methods),
-            joint_names=tuple(f"joint {j}" for j in range(model.joint.size)),
+            joint_names=joint_names,
             joint_row=np.array([joint for joint, _ in rows], np.int64),
             joint_row_kind=tuple(kind for _, kind in rows),
             **arrays,

@@ -22,7 +22,7 @@ from stickslip.collision.contacts import Contacts, room_for
 from stickslip.dynamics.held import Held, held_by
 from stickslip.dynamics.motion import Bodies, bodies_of
 from stickslip.friction.terms import LawNumbers
-from stickslip.scene.model import Floats, Integers, Kind, Model
+from stickslip.scene.model import Floats, Integers, Kind, Model, Motors
 
 Booleans = NDArray[np.bool_]
 
@@ -192,10 +192,10 @@ def components(model: Model, spin: bool) -> int:
     return 2 if model.planar else 4 if spin else 3
 
 
-def room_to_work(model: Model, spin: bool, capacity: int, reach: int) -> Work:
-    """`reach`: room for responses."""
+def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Motors | None = None) -> Work:
+    """`reach`: room for responses; `motors`: those of the model where None."""
     D, bodies = components(model, spin), model.kind.size
-    held = held_by(model)
+    held = held_by(model, motors)
     bounded = held.bounded.size
     surfaces = Surfaces(
         model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])

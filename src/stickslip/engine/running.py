@@ -14,10 +14,15 @@ from stickslip.errors import InputError
 PATIENT = 2.0  # seconds before a progress bar shows
 
 
+def checked_seconds(owner: str, field: str, value: Any) -> float:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise InputError(f"{owner}: {field} is {value!r}, expected a positive number of seconds")
+    return float(value)
+
+
 def count_steps(duration: float, dt: float) -> int:
-    for name, value in (("duration", duration), ("dt", dt)):
-        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-            raise InputError(f"simulate: {name} is {value!r}, expected a positive number of seconds")
+    checked_seconds("simulate", "duration", duration)
+    checked_seconds("simulate", "dt", dt)
     steps = round(duration / dt)
     if abs(steps * dt - duration) > 1e-6 * dt or steps == 0:
         raise InputError(f"simulate: duration is {duration:g} and dt {dt:g}, expected a whole number of steps")

@@ -97,6 +97,7 @@ def simulate(
         solver=str(engine.solver),
         tol=engine.tol,
         methods=METHODS,
+        joint_names=scene.joint_names,
     )
     with Recorder(header, start, path) as recorder, progress_bar(steps, progress) as done:
         try:
@@ -137,7 +138,7 @@ class Run:
             except StepNotSolved as stopped:
                 if stopped.made:
                     yield chunk_of(stopped.record, stopped.made, made, engine.h, time.perf_counter() - started)
-                raise failure(self, stopped) from None
+                raise failure(engine, self.names, stopped) from None
             seconds = time.perf_counter() - started
             if count:
                 events = () if self.watch is None else engine.look(self.watch, self.names, record)
@@ -184,9 +185,9 @@ def chunk_of(record: Record, count: int, made: int, dt: float, seconds: float) -
     )
 
 
-def failure(run: Run, stopped: StepNotSolved) -> StepFailed:
+def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved) -> StepFailed:
     """The error of a step that was not solved, with its problem saved beside."""
-    engine, answer = run.engine, stopped.solved.answer
+    answer = stopped.solved.answer
     number, work = engine.made, engine.work
     file = f"stickslip-failed-step-{number}.h5"
     try:
@@ -199,7 +200,7 @@ def failure(run: Run, stopped: StepNotSolved) -> StepFailed:
     if isinstance(answer.problem, ConeProblem) and contacts.size:
         errors = contact_residuals(answer.problem, answer.x, answer.y)[: contacts.size]
         worst = work.rows.found[contacts[int(np.argmax(errors))]]
-        a, b = (run.names[engine.model.shape_body[shape[worst]]] for shape in work.contacts[:2])
+        a, b = (names[engine.model.shape_body[shape[worst]]] for shape in work.contacts[:2])
         where = f"; the worst contact is {worst}, between {a!r} and {b!r}"
     return StepFailed(
         f"step {number} at time {engine.time:g} s was not solved: {answer.method} ended with {answer.status.name}, "

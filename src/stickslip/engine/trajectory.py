@@ -20,13 +20,13 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
 
 import numpy as np
 
-from stickslip.engine.recorder import EVENT, SCENE, Header, Record, open_record, save_record
+from stickslip.engine.recorder import CONTACT, EVENT, SCENE, Header, Record, open_record, save_record
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import InputError
 from stickslip.friction.terms import APART, WILL_BOUNCE
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.problems.matrix import shortened
-from stickslip.scene.model import Floats, Integers, Kind, State
+from stickslip.scene.model import Floats, Integers, Kind, Model, State
 from stickslip.solvers.solution import Status
 
 LISTED = 12  # contacts that the text of a table shows
@@ -217,10 +217,8 @@ class Trajectory:
             for name in Contact._fields
             if name not in ("step", "body_a", "body_b")
         }
-        columns["step"] = np.repeat(np.arange(first, last), np.diff(bounds))
-        for side in "ab":
-            columns[f"body_{side}"] = self.header.shape_body[columns[f"shape_{side}"]]
-        table = ContactTable(names=self.header.names, **columns)
+        steps = np.repeat(np.arange(first, last), np.diff(bounds))
+        table = table_of(self.header.names, self.header.shape_body, columns, steps)
         if body is None:
             return table
         i = body_index(self.header, body)
@@ -286,21 +284,21 @@ def body_index(header: Header, body: Named) -> int:
     return index_of("body", header.names, body)
 
 
-def index_of(what: str, names: tuple[str, ...], given: Named) -> int:
+def index_of(what: str, names: tuple[str, ...], given: Named, owner: str = "Trajectory") -> int:
     """The index of a body or joint that is given by its handle, its index or its name."""
     if isinstance(given, str):
         if given not in names:
             known = shortened(", ".join(names) or "nothing")
-            raise InputError(f"Trajectory: there is no {what} {given!r}, expected one of {known}")
+            raise InputError(f"{owner}: there is no {what} {given!r}, expected one of {known}")
         return names.index(given)
     index = getattr(given, "index", given)
     if not isinstance(index, SupportsIndex):
         raise InputError(
-            f"Trajectory: {what} is {shortened(given)}, expected a {what} of the scene, its index or its name"
+            f"{owner}: {what} is {shortened(given)}, expected a {what} of the scene, its index or its name"
         )
     if not 0 <= operator.index(index) < len(names):
         expected = f"an index from 0 to {len(names) - 1}" if names else f"none: there is no {what}"
-        raise InputError(f"Trajectory: {what} is {index}, expected {expected}")
+        raise InputError(f"{owner}: {what} is {index}, expected {expected}")
     return operator.index(index)
 
 
@@ -312,7 +310,7 @@ def rotated(quaternion: Floats, vector: Floats) -> Floats:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a run that diverged shows inf or nan
-def kinetic_energy(header: Header, quaternion: Floats, velocity: Floats) -> Floats:
+def kinetic_energy(header: Header | Model, quaternion: Floats, velocity: Floats) -> Floats:
     """Σ m v²/2 + ω·R I Rᵀ ω/2 over the free bodies, for each instant of quaternion (n, nb, 4), velocity (n, nb, 6)."""
     free = header.kind == Kind.FREE
     v, spin = velocity[:, free, :3], velocity[:, free, 3:]
@@ -324,7 +322,7 @@ def kinetic_energy(header: Header, quaternion: Floats, velocity: Floats) -> Floa
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def potential_energy(header: Header, position: Floats) -> Floats:
+def potential_energy(header: Header | Model, position: Floats) -> Floats:
     """-Σ m g·x over the free bodies, for each instant of the centres of mass (n, nb, 3)."""
     free = header.kind == Kind.FREE
     return -np.einsum("b,nbi,i->n", header.mass[free], position[:, free], header.gravity)
@@ -436,6 +434,13 @@ class ContactTable:
         vectors = (" ".join(f"{x:10.3e}" for x in v) for v in (contact.impulse, contact.velocity))
         state = LEFT_OUT.get(contact.left_out, contact.state.name.lower())
         return str(contact.step), *bodies, str(contact.feature), f"{contact.gap:.2e}", *vectors, state
+
+
+def table_of(names: tuple[str, ...], shape_body: Integers, columns: dict[str, Any], steps: Integers) -> ContactTable:
+    """The table of the columns of a record, with the bodies of its shapes, as arrays of the types that a record has."""
+    typed: dict[str, Any] = {name: np.array(column, CONTACT[name].dtype) for name, column in columns.items()}
+    bodies = {f"body_{side}": shape_body[typed[f"shape_{side}"]] for side in "ab"}
+    return ContactTable(names=names, step=steps, **bodies, **typed)
 
 
 def aligned(rows: list[tuple[str, ...]]) -> list[str]:

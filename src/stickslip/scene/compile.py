@@ -1,15 +1,15 @@
 """A scene compiled to the flat arrays that kernels read, and the Python functions that arrays cannot hold.
 
 `compile_scene(scene)` gives Model and State (scene/model.py says what each field means) and the Drives: functions of
-time and state that push a body, and functions of time that move one. Most scenes have none, and then the loop needs no
-Python. The scene stays as it is and may be changed and compiled again.
+time and state that push a body, functions of time that move one, and the motors of joints. Most scenes have no
+functions, and then the loop needs no Python. The scene stays as it is and may be changed and compiled again.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from stickslip.scene.descriptions import (
     mass_properties,
 )
 from stickslip.scene.materials import Material, PairTable, combine
-from stickslip.scene.model import Floats, Integers, Kind, Model, State
+from stickslip.scene.model import Floats, Integers, Kind, Model, Motors, State
 from stickslip.scene.scene import WORLD, Scene
 from stickslip.scene.shapes import Plane, model_size
 from stickslip.scene.values import Refused, frame_along, rotation_matrix, turning, vector
@@ -57,13 +57,15 @@ class StateView:
 
 @dataclass(frozen=True)
 class Drives:
-    """The Python functions of a scene, in the order of its bodies."""
+    """What drives a scene: its Python functions, in the order of its bodies, and the motors of its joints."""
 
     forces: tuple[tuple[Body, ForceFunction], ...] = ()  # (time, StateView) -> (force, torque)
     motions: tuple[tuple[Body, Motion, Motion], ...] = ()  # velocity and spin, at least one a function of time
     planar: bool = False
+    motors: Motors | None = field(default=None, compare=False)  # those of the Model where None
 
     def __bool__(self) -> bool:
+        """Are there functions, which a step must call?"""
         return bool(self.forces or self.motions)
 
     def add_forces(self, time: float, state: State, model: Model, force: Floats, torque: Floats) -> None:
@@ -185,7 +187,15 @@ def drives_of(scene: Scene) -> Drives:
         for handle, body in zip(handles, scene.descriptions, strict=True)
         if callable(body.velocity) or callable(body.spin)
     ]
-    return Drives(tuple(sorted(forces, key=lambda drive: drive[0].index)), tuple(motions), scene.planar)
+    return Drives(tuple(sorted(forces, key=lambda drive: drive[0].index)), tuple(motions), scene.planar, motors(scene))
+
+
+def motors(scene: Scene) -> Motors:
+    """What the joints are driven by, as the scene begins."""
+    joints = scene.joints
+    columns = {name: [getattr(joint, name) for joint in joints] for name in Motors._fields if name != "target"}
+    columns["target"] = [joint.target or 0.0 for joint in joints]
+    return Motors(**{name: np.array(column, np.float64) for name, column in columns.items()})
 
 
 def at_point(body: Body, applied: Force) -> ForceFunction:
@@ -224,9 +234,9 @@ def override_pair(
 ) -> None:
     if override.friction is not None and override.friction_kinetic is None:
         override = replace(override, friction_kinetic=override.friction)
-    for field, value in vars(override).items():
+    for name, value in vars(override).items():
         if value is not None:
-            values = getattr(table, "friction_static" if field == "friction" else field)
+            values = getattr(table, "friction_static" if name == "friction" else name)
             values[cell] = values[cell[::-1]] = value
     static, kinetic = float(table.friction_static[cell]), float(table.friction_kinetic[cell])
     if kinetic > static:

@@ -78,6 +78,11 @@ class JointDescription:
     compliance: float  # [m/N]
     damping: float  # [N s/m]
     collide: bool
+    name: str
+    target: float | None = None  # position that a servo wants   [rad] or [m]
+    stiffness: float = 0.0  # of a servo   [N m/rad] or [N/m]
+    gain: float = 0.0  # of a servo   [N m s/rad] or [N s/m]
+    effort: float = 0.0  # along the coordinate   [N m] or [N]
 
 
 @dataclass(frozen=True)

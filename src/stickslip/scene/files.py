@@ -271,7 +271,7 @@ def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
         "gravity": list(scene.gravity),
         "planar": scene.planar,
         "bodies": [body_data(body, scene.planar) for body in scene.descriptions],
-        "joints": [joint_data(joint, names) for joint in scene.joints],
+        "joints": [joint_data(j, joint, names) for j, joint in enumerate(scene.joints)],
         "forces": [force_data(force, names) for force in scene.forces],
         "pairs": [
             {"a": names[a], "b": names[b]}
@@ -345,8 +345,11 @@ def shape_data(shape: AnyShape) -> dict[str, Any]:
     return data
 
 
-def joint_data(joint: JointDescription, names: list[str]) -> dict[str, Any]:
-    data: dict[str, Any] = {"joint": joint.kind.name.lower(), "a": names[joint.a]}
+def joint_data(index: int, joint: JointDescription, names: list[str]) -> dict[str, Any]:
+    data: dict[str, Any] = {"joint": joint.kind.name.lower()}
+    if joint.name != f"joint {index}":
+        data["name"] = joint.name
+    data["a"] = names[joint.a]
     if joint.b is not None:
         data["b"] = names[joint.b]
     data["position"] = list(joint.position)
@@ -354,7 +357,9 @@ def joint_data(joint: JointDescription, names: list[str]) -> dict[str, Any]:
         data["axis"] = list(joint.axis)
     if joint.limits is not None:
         data["limits"] = list(joint.limits)
-    for key in ("speed", "strength", "compliance", "damping", "collide"):
+    if joint.target is not None:
+        data["target"] = joint.target
+    for key in ("speed", "strength", "stiffness", "gain", "effort", "compliance", "damping", "collide"):
         if getattr(joint, key):
             data[key] = getattr(joint, key)
     return data

@@ -91,6 +91,28 @@ class Model(NamedTuple):
     joint_damping: Floats  # (nj,)   of a compliant joint   [N s/m]
 
 
+class Motors(NamedTuple):
+    """What drives the joints. Beside the Model, for it may change from step to step; see dynamics/joints.py."""
+
+    target: Floats  # (nj,)   position that a servo wants   [m, rad]
+    speed: Floats  # (nj,)   that a motor or servo wants   [m/s, rad/s]
+    stiffness: Floats  # (nj,)   of a servo; a motor without it and `gain` keeps its speed exactly   [N/m, N m/rad]
+    gain: Floats  # (nj,)   of a servo, by which it follows the speed   [N s/m, N m s/rad]
+    strength: Floats  # (nj,)   largest force or torque, where the Model's joint_strength is not 0   [N, N m]
+    effort: Floats  # (nj,)   force or torque along the coordinate, with or without a motor   [N, N m]
+
+    def copy(self) -> Motors:
+        return Motors(*(values.copy() for values in self))
+
+
+def motors_of(model: Model) -> Motors:
+    """Those of the Model alone: speed and strength."""
+    none = (np.zeros(model.joint.size) for _ in range(4))
+    return Motors(
+        next(none), model.joint_target.copy(), next(none), next(none), model.joint_strength.copy(), next(none)
+    )
+
+
 class State(NamedTuple):
     """What changes. Kernels write into these arrays."""
 

@@ -109,6 +109,7 @@ class Scene:
         self.apart: set[tuple[int, int]] = set()  # pairs that never touch, likewise
         self._number = next(_scenes)
         self._index: dict[str, int] = {}
+        self._joint_index: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.descriptions)
@@ -129,6 +130,11 @@ class Scene:
         """Of the bodies in the order of the model; the last is the world if a joint holds to it."""
         world = (WORLD,) if self.needs_world else ()
         return tuple(body.name for body in self.descriptions) + world
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Of the joints in the order of the model."""
+        return tuple(joint.name for joint in self.joints)
 
     @property
     def needs_world(self) -> bool:
@@ -333,9 +339,11 @@ class Scene:
         compliance: float = 0.0,
         damping: float = 0.0,
         collide: bool = False,
+        name: str | None = None,
     ) -> JointHandle:
         """Hold two bodies together as they are; b = None is the world. `position` is a point of the joint, world."""
-        return self._join(Joint.FIXED, a, b, position, None, compliance=compliance, damping=damping, collide=collide)
+        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
+        return self._join(Joint.FIXED, a, b, position, None, **kept)
 
     def add_ball(
         self,
@@ -346,9 +354,11 @@ class Scene:
         compliance: float = 0.0,
         damping: float = 0.0,
         collide: bool = False,
+        name: str | None = None,
     ) -> JointHandle:
         """Hold one point of two bodies together; b = None is the world."""
-        return self._join(Joint.BALL, a, b, position, None, compliance=compliance, damping=damping, collide=collide)
+        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
+        return self._join(Joint.BALL, a, b, position, None, **kept)
 
     def add_hinge(
         self,
@@ -360,21 +370,31 @@ class Scene:
         limits: Any = None,
         speed: float = 0.0,
         strength: float = 0.0,
+        target: float | None = None,
+        stiffness: float = 0.0,
+        gain: float = 0.0,
+        effort: float = 0.0,
         compliance: float = 0.0,
         damping: float = 0.0,
         collide: bool = False,
+        name: str | None = None,
     ) -> JointHandle:
         """Let a turn against b (None is the world) about an axis through `position`, both in world axes.
 
         limits             (least, greatest) angle of a seen from b, which is 0 when the scene begins   [rad]
-        speed, strength    of a motor: the speed it wants and the most torque it has   [rad/s, N m]
+        speed, strength    of a motor: the speed it wants and the most torque it has, inf for no bound   [rad/s, N m]
+        stiffness, gain    make the motor a servo: the torque -stiffness (angle - target) - gain (rate - speed), as far
+                           as its strength goes, by the shorter way where there are no limits   [N m/rad, N m s/rad]
+        target             angle that a servo wants, 0 where None   [rad]
+        effort             torque on a about the axis, and its opposite on b, with or without a motor   [N m]
         compliance         of the joint in every direction that it holds, with its damping   [m/N, N s/m]
+        name               of the joint, "joint 0" and so on by its index where None
         """
         axis = (0.0, 1.0, 0.0) if axis is None and self.planar else axis
-        motor = {"limits": limits, "speed": speed, "strength": strength}
-        return self._join(
-            Joint.HINGE, a, b, position, axis, **motor, compliance=compliance, damping=damping, collide=collide
-        )
+        motor: dict[str, Any] = {"speed": speed, "strength": strength, "target": target}
+        motor |= {"stiffness": stiffness, "gain": gain, "effort": effort}
+        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
+        return self._join(Joint.HINGE, a, b, position, axis, limits=limits, **motor, **kept)
 
     def add_slider(
         self,
@@ -386,15 +406,20 @@ class Scene:
         limits: Any = None,
         speed: float = 0.0,
         strength: float = 0.0,
+        target: float | None = None,
+        stiffness: float = 0.0,
+        gain: float = 0.0,
+        effort: float = 0.0,
         compliance: float = 0.0,
         damping: float = 0.0,
         collide: bool = False,
+        name: str | None = None,
     ) -> JointHandle:
         """Let a slide against b (None is the world) along an axis; keywords as in `add_hinge`, in m, m/s and N."""
-        motor = {"limits": limits, "speed": speed, "strength": strength}
-        return self._join(
-            Joint.SLIDER, a, b, position, axis, **motor, compliance=compliance, damping=damping, collide=collide
-        )
+        motor: dict[str, Any] = {"speed": speed, "strength": strength, "target": target}
+        motor |= {"stiffness": stiffness, "gain": gain, "effort": effort}
+        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
+        return self._join(Joint.SLIDER, a, b, position, axis, limits=limits, **motor, **kept)
 
     # how the above is done
 
@@ -491,9 +516,14 @@ class Scene:
         limits: Any = None,
         speed: float = 0.0,
         strength: float = 0.0,
+        target: float | None = None,
+        stiffness: float = 0.0,
+        gain: float = 0.0,
+        effort: float = 0.0,
         compliance: float = 0.0,
         damping: float = 0.0,
         collide: bool = False,
+        name: str | None = None,
     ) -> JointHandle:
         what = kind.name.lower()
         first = self._find(what, "a", a)
@@ -512,13 +542,31 @@ class Scene:
             not_negative(owner, "compliance", compliance),
             not_negative(owner, "damping", damping),
             truth(owner, "collide", collide),
+            self._joint_name(what, name),
+            None if target is None else number(owner, "target", target),
+            not_negative(owner, "stiffness", stiffness),
+            not_negative(owner, "gain", gain),
+            number(owner, "effort", effort),
         )
-        if described.speed and not described.strength:
-            raise Refused(owner, "strength", strength, "a positive number beside a speed, or inf")
+        check_motor(owner, described)
         if described.damping and not described.compliance:
             raise Refused(owner, "damping", damping, "0 where compliance is 0, because a rigid joint has none")
+        self._joint_index[described.name] = len(self.joints)
         self.joints.append(described)
         return JointHandle(len(self.joints) - 1, kind)
+
+    def _joint_name(self, what: str, name: str | None) -> str:
+        """The name given, if it is free; else one made of the number of the joint."""
+        if name is None:
+            made = f"joint {len(self.joints)}"
+            while made in self._joint_index:
+                made += "_"
+            return made
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise Refused(what, "name", name, "a printable text that is not empty")
+        if name in self._joint_index:
+            raise Refused(what, "name", name, f"a name that is not taken, and joint {self._joint_index[name]} has it")
+        return name
 
     def _check_ends(self, owner: str, kind: Joint, first: int, second: int | None) -> None:
         if first == second:
@@ -621,6 +669,17 @@ def joint_limits(owner: str, kind: Joint, limits: Any) -> tuple[float, float]:
     if kind is Joint.HINGE and turned:
         raise Refused(owner, "limits", limits, "angles between -π and π, or infinite, in rad")
     return lower, upper
+
+
+def check_motor(owner: str, joint: JointDescription) -> None:
+    """A motor has a strength, a target is that of a servo."""
+    for field in ("speed", "stiffness", "gain"):
+        if getattr(joint, field) and not joint.strength:
+            raise Refused(owner, "strength", joint.strength, f"a positive number beside a {field}, or inf")
+    if joint.target is not None and not joint.stiffness:
+        raise Refused(owner, "stiffness", joint.stiffness, "a positive number beside a target")
+    if joint.target is not None and joint.limits and not joint.limits[0] <= joint.target <= joint.limits[1]:
+        raise Refused(owner, "target", joint.target, f"a position within the limits {joint.limits}")
 
 
 def joint_strength(owner: str, strength: Any) -> float:

@@ -6,7 +6,7 @@
       - {shape: plane, friction: 1.0}
       - {shape: box, name: crate, size: 1.0, mass: 1.0, position: [0, 0, 0.5]}
     joints:
-      - {joint: hinge, a: door, b: frame, position: [0, 0, 1], axis: [0, 0, 1]}     # without b, the world
+      - {joint: hinge, name: leaf, a: door, b: frame, position: [0, 0, 1], axis: [0, 0, 1]}   # without b, the world
     forces:
       - {body: crate, force: [1, 0, 0]}
     pairs:
@@ -169,6 +169,7 @@ BodyEntry = Annotated[
 
 
 class Held(Entry):
+    name: str = ""
     a: str
     b: str | None = None
     position: Numbers
@@ -181,6 +182,10 @@ class Driven(Held):
     limits: Numbers | None = None
     speed: float = 0.0
     strength: float = 0.0
+    target: float | None = None
+    stiffness: float = 0.0
+    gain: float = 0.0
+    effort: float = 0.0
 
 
 class FixedJoint(Held):
