@@ -304,7 +304,8 @@ def test_a_motor_of_infinite_strength_pushes_what_is_in_its_way(friction):
         scene.add_hinge(bar, position=(0, 0, 0.3), axis=(0, 0, 1), speed=1.0, strength=strength)
         sim = ss.Simulation(scene, 1e-2, friction=friction)
         sim.step(10)
-        return np.concatenate([sim.state.velocity(block), sim.joint(0).force])
+        np.testing.assert_allclose(sim.joint(0).velocity, 1.0, rtol=1e-3)
+        return sim.state.velocity(block)  # not forces: the loads of its corners are not determined
 
     np.testing.assert_allclose(swept(math.inf), swept(1e4), atol=1e-3)
 
