@@ -24,7 +24,7 @@ effort τ of a joint, with q̇ = J v its coordinate: v* has h M⁻¹ Jᵀ τ too
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -121,7 +121,8 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     bodies, joints = model.kind.size, model.joint.size
     still = State(np.zeros((bodies, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)), np.zeros((bodies, 6)))
     count = int(joint_rows(subset, still, 1.0, rows)) if joints else 0
-    rows = JointRows(*(column[:count].copy() for column in rows))
+    first_rows: Any = (column[:count].copy() for column in rows)
+    rows = JointRows(*first_rows)
     names = joint_row_names(model)
     free = np.array([name not in BOUNDED for _, name in names], np.bool_)
     motor = np.full(joints, -1)

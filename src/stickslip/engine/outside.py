@@ -10,6 +10,7 @@ bounds, motors of infinite strength, are eliminated first: with W = [A B; Bᵀ C
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,10 +223,11 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
 def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float) -> Solved:
     """What compiled sweeps left: by the interior point method, and where that fails by all that `auto` knows."""
     posed = pose(formulation, rows)
-    answer = ConeInteriorPoint(tol=CLOSER * tol).solve(posed.problem, posed.start)
+    problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
+    answer = ConeInteriorPoint(tol=CLOSER * tol).solve(problem, posed.start)
     iterations = answer.iterations
     if judge(posed.problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
-        answer = replace(answer, status=Status.SOLVED, solver=replace(answer.solver, tol=tol))
+        answer = replace(answer, status=Status.SOLVED, solver=ConeInteriorPoint(tol=tol))
     else:
         start = answer.x if answer.residual < np.inf else posed.start
         answer = solve(posed.problem, method="auto", tol=tol, x0=start)

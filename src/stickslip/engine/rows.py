@@ -130,7 +130,7 @@ class Islands(NamedTuple):
 class Work(NamedTuple):
     """All that the steps of a run share and fill anew."""
 
-    count: Integers  # (10,)   FOUND … LIMITS
+    count: Integers  # type: ignore[assignment]  # (10,)   FOUND … LIMITS
     residual: Floats  # (1,)
     free: Booleans  # (nb,)   whether a body moves by the forces on it
     moving: Booleans  # (nb,)   whether it moves at all
@@ -230,19 +230,23 @@ def room_for_contacts(D: int, bodies: int, groups: int, bounded: int, capacity: 
         integers(capacity), integers(capacity), integers(bounded), integers(blocks, 2), numbers(capacity, 3, 3),
         numbers(blocks, 2, D, 6), integers(blocks + 1), integers(reach), numbers(reach, D, 6),
     )  # fmt: skip
-    law = Law(
-        numbers(size), *(numbers(blocks) for _ in range(8)), np.zeros(blocks, np.bool_), numbers(size), numbers(blocks),
-        numbers(d * d, blocks), numbers(blocks if d == 3 else 0, 9), numbers(blocks),
-    )  # fmt: skip
-    answer = Answer(
-        numbers(bodies, 6), *(np.zeros(blocks, np.bool_) for _ in range(2)), *(numbers(size) for _ in range(4)),
-        numbers(bodies, 6),
-    )  # fmt: skip
+    law: dict[str, Any] = {name: numbers(blocks) for name in Law._fields}
+    law |= {"q": numbers(size), "before": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
+    law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
+    answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
+    answer |= {name: numbers(bodies, 6) for name in ("free", "v")}
+    answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
         integers(blocks), integers(blocks), integers(bodies),
     )  # fmt: skip
-    return {"contacts": room_for(capacity), "rows": rows, "law": law, "answer": answer, "islands": islands}
+    return {
+        "contacts": room_for(capacity),
+        "rows": rows,
+        "law": Law(**law),
+        "answer": Answer(**answer),
+        "islands": islands,
+    }
 
 
 def no_memory(capacity: int, joint_rows: int) -> Memory:

@@ -136,7 +136,7 @@ class Run:
             try:
                 record, count, ended = engine.march(size, room)
             except StepNotSolved as stopped:
-                if stopped.made:
+                if stopped.record is not None and stopped.made:
                     yield chunk_of(stopped.record, stopped.made, made, engine.h, time.perf_counter() - started)
                 raise failure(engine, self.names, stopped) from None
             seconds = time.perf_counter() - started

@@ -262,6 +262,7 @@ def system_problem(
 ) -> ContactProblem:
     """The ContactProblem (2) of a step of size h; `free` is the velocity v_f that it would end with."""
     contacts = system.contacts
+    material: dict[str, Any] = {name: [getattr(contact, name) for contact in contacts] for name in MATERIAL}
     return ContactProblem(
         h=h,
         M=at.M,
@@ -271,7 +272,7 @@ def system_problem(
         mu=np.array([contact.friction for contact in contacts], float),
         mu_kinetic=[contact.friction_kinetic for contact in contacts],
         gap=at.gap,
-        **{name: [getattr(contact, name) for contact in contacts] for name in MATERIAL},
+        **material,
         previous=previous,
         G=at.G.T,
     )
