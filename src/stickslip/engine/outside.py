@@ -24,6 +24,7 @@ from stickslip.friction.impact import RowImpulses, poisson
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Indices, Matrix, as_dense
 from stickslip.problems.residual import judge
+from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.solution import Solution, Solver, Status
 from stickslip.solvers.solve import solve
@@ -221,18 +222,19 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
 
 
 def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float) -> Solved:
-    """What compiled sweeps left: by the interior point method, and where that fails by all that `auto` knows."""
+    """What compiled sweeps left: by the interior point method, and where that fails or there are too many contacts for
+    it by all that `auto` knows."""
     posed = pose(formulation, rows)
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
-    answer = ConeInteriorPoint(tol=CLOSER * tol).solve(problem, posed.start)
-    iterations = answer.iterations
-    if judge(posed.problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
-        answer = replace(answer, status=Status.SOLVED, solver=ConeInteriorPoint(tol=tol))
-    else:
-        start = answer.x if answer.residual < np.inf else posed.start
-        answer = solve(posed.problem, method="auto", tol=tol, x0=start)
-        iterations += answer.iterations
-    return Solved(posed.decode(answer.x), answer, iterations)
+    start, iterations = posed.start, 0
+    if problem.contacts <= MOST_CONTACTS:
+        answer = ConeInteriorPoint(tol=CLOSER * tol).solve(problem, start)
+        if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
+            answer = replace(answer, status=Status.SOLVED, solver=ConeInteriorPoint(tol=tol))
+            return Solved(posed.decode(answer.x), answer, answer.iterations)
+        start, iterations = answer.x if answer.residual < np.inf else start, answer.iterations
+    answer = solve(problem, method="auto", tol=tol, x0=start)
+    return Solved(posed.decode(answer.x), answer, iterations + answer.iterations)
 
 
 def put_back(work: Work, members: Indices, impulses: RowImpulses) -> None:
