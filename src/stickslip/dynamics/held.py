@@ -329,6 +329,7 @@ def correct(held, state, h, kept, speed, v):
             for i in range(wanted.size):
                 holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
                 wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
+        left = largest * largest / last  # after this correction, at the rate of the last one
         last = largest
         displace(held, state, speed)
         for k in range(tree.size.size):
@@ -336,6 +337,8 @@ def correct(held, state, h, kept, speed, v):
             if b >= 0:
                 for r in range(6):
                     v[b, r] += speed * held.shift[b, r]
+        if 0.0 < left < 0.1 * EXACT:
+            return
 
 
 @bare

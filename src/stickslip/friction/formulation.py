@@ -8,7 +8,7 @@ answer to impulses. What a formulation needs of the engine it declares as class 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from stickslip.friction.active import ActiveRows, active_rows, spread
@@ -52,6 +52,9 @@ class Formulation:
     cone_law: ClassVar[Law | None] = None  # of its cone problems, where it makes such
     scheme: ClassVar[Scheme] = "euler"  # how positions move; euler: q⁺ = q + h v⁺, as printed
 
+    def __init_subclass__(cls) -> None:
+        cls.__repr__ = described  # type: ignore[method-assign]  # before the decorator would write one
+
     def __post_init__(self) -> None:
         owner = type(self).__name__
         check_stabilisation(owner, self.stabilisation)
@@ -87,3 +90,11 @@ class Formulation:
         """The impulses that a solution x of it stands for."""
         rows = self.rows(problem)
         return spread(problem, rows.contacts, self.posed(rows).decode(x))
+
+
+def described(formulation: Formulation) -> str:
+    """Its name and settings, its own before those that all formulations have."""
+    shared = {field.name for field in fields(Formulation)}
+    settings = sorted((field.name for field in fields(formulation)), key=lambda name: name in shared)
+    text = ", ".join(f"{name}={getattr(formulation, name)!r}" for name in settings)
+    return f"{type(formulation).__name__}({text})"
