@@ -53,7 +53,7 @@ class Formulation:
     scheme: ClassVar[Scheme] = "euler"  # how positions move; euler: q⁺ = q + h v⁺, as printed
 
     def __init_subclass__(cls) -> None:
-        cls.__repr__ = described  # type: ignore[method-assign]  # before the decorator would write one
+        cls.__repr__ = described  # type: ignore[assignment]  # before the decorator would write one
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
