@@ -129,7 +129,7 @@ class Run:
         """The steps, some at a time; one by one where Python functions drive the scene or a watch looks."""
         engine = self.engine
         alone = bool(engine.drives) or self.watch is not None
-        made, size, room = 0, 1 if alone else 16, 1024
+        made, size, room = 0, 1, 1024  # the first step alone: it may compile, which the others' time must not show
         while made < steps:
             size = min(size, steps - made, MOST_STEPS)
             started = time.perf_counter()
@@ -147,7 +147,9 @@ class Run:
             if ended == Ended.FULL:
                 room = 2 * max(room, int(engine.work.count[FOUND]))
             elif not alone:
-                size = size * 2 if seconds < CHUNK_SECONDS / 2 else max(1, round(size * CHUNK_SECONDS / seconds))
+                size = (
+                    max(16, size * 2) if seconds < CHUNK_SECONDS / 2 else max(1, round(size * CHUNK_SECONDS / seconds))
+                )
                 room = max(room, 4 * size * max(8, int(record.contact_start[count]) // count))
 
 
