@@ -25,7 +25,7 @@ from stickslip.jit import inlined, kernel
 from stickslip.problems.residual import by_velocities, over, project
 from stickslip.solvers.nsgs import impulse, planar_impulse, within
 
-CLOSER = 0.5  # share of tol that is aimed for: what is left adds up from step to step
+CLOSER = 0.7  # share of tol that is aimed for: what is left adds up from step to step
 SLOW = 2  # sweeps after which all blocks are corrected at once
 
 
@@ -85,8 +85,9 @@ def settle(work, rules, island):
             helps = error_after < 0.5 * error
             error = error_after
         hope = patience if last >= 8 else 4 * patience  # the first rate is not much to go by
-        slow = not helps and last >= 4 and not within(hope, made - last, before, error, tol)
-        if solved or slow or change == 0.0 or not error < np.inf:
+        slow = not helps and last >= 4 and not within(hope, made - last, before, error, rules.tol)
+        enough = not helps and error <= rules.tol
+        if solved or enough or slow or change == 0.0 or not error < np.inf:
             break
         promising, due = change * tol / error, made + 2 if helps and made >= SLOW else 2 * made
         last, before = made, error
