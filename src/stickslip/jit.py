@@ -22,6 +22,10 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.caching import NullCache
+
+from stickslip import pack
+from stickslip.compiling import Kernel, called_by_kernel, put_together, taken_apart, types_of
 
 PACKAGE = Path(__file__).parent
 IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)", re.MULTILINE)
@@ -29,7 +33,6 @@ IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)", re.MULTILINE)
 F = TypeVar("F", bound=Callable[..., Any])
 
 FLAGS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc", "arcp", "nsz"},
@@ -58,14 +61,28 @@ def compiled(function: F, **flags: Any) -> F:
     config: Any = numba.config
     if config.DISABLE_JIT:
         return silent(function)
-    before = config.CACHE_DIR
-    folder = cache_folder(Path(function.__code__.co_filename))
-    config.CACHE_DIR = str(folder)  # read when the dispatcher is made, so only ours is moved
-    try:
-        dispatcher: F = numba.njit(**{**FLAGS, **flags})(function)
-    finally:
-        config.CACHE_DIR = before
+    content = content_of(Path(function.__code__.co_filename))
+    dispatcher: Any = Kernel(function, FLAGS | flags, content, Kept(function, content))
     return dispatcher
+
+
+class Kept(NullCache):  # type: ignore[misc]
+    """The compiled versions of a kernel in the pack and in the cache, as Numba's dispatcher asks for them."""
+
+    def __init__(self, function: Callable[..., Any], content: str) -> None:
+        self.name, self.content = f"{function.__module__}.{function.__qualname__}", content
+
+    def key(self, arguments: tuple[Any, ...]) -> str:
+        return pack.key_of(self.name, self.content, arguments)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        kept = pack.find(self.key(types_of(sig)))
+        return None if kept is None else put_together(kept, target_context)
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        if cres.library.machine_code is None and not called_by_kernel():
+            return  # Python wants it: to be kept with the machine code that is about to be made
+        pack.keep(self.key(types_of(sig)), taken_apart(cres))
 
 
 def silent(function: F) -> F:
@@ -79,16 +96,12 @@ def silent(function: F) -> F:
     return plain  # type: ignore[return-value]
 
 
-def cache_folder(source: Path) -> Path:
-    """Where the compiled kernels of a file are kept: in STICKSLIP_CACHE, or the user's cache folder."""
-    root = os.environ.get("STICKSLIP_CACHE") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "stickslip"
-    )
-    flags = (numba.__version__, os.environ.get("NUMBA_BOUNDSCHECK", "0"))
-    digest = hashlib.sha256(repr(flags).encode())
+def content_of(source: Path) -> str:
+    """A digest of all that the kernels of a file are made of, and of the flags that change their code."""
+    digest = hashlib.sha256(os.environ.get("NUMBA_BOUNDSCHECK", "0").encode())
     for file in sorted(made_of(source)):
         digest.update(text_of(file).encode())
-    return Path(root) / f"kernels-{digest.hexdigest()[:16]}"
+    return digest.hexdigest()[:16]
 
 
 @cache

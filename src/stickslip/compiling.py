@@ -1,0 +1,312 @@
+"""How a kernel becomes machine code: Numba's front end, and one whole program for each kernel that Python calls.
+
+Numba makes machine code of every function that it compiles, links a copy of each callee into each caller, and leaves it
+to the loader which of the copies runs: in a process that compiles another one than in a process that loads from disk,
+and with reassociated sums another one rounds differently. So here
+
+- a kernel is kept as *code to link*: its own and that of all it calls, not optimised across functions, under names that
+  tell their content, so that the copies of a function that meet are one, whoever compiled them;
+- only a kernel that Python calls becomes *machine code*: all that it needs and nothing else visible from outside, so
+  that nothing of it can be replaced, whatever else is loaded and in which order. It is optimised as one program, once;
+- the processor is a published level (x86-64-v3), not the machine at hand: machine code is the same on all of them, and
+  what is compiled on one machine runs on another.
+
+Callees are neither optimised nor emitted by themselves, which is most of what compiling used to cost.
+
+Numba is entered by a subclass of its dispatcher, code generator and code library; while a kernel is compiled they take
+the place of its own (`in_charge`), under its global lock. Code of the caller's that calls kernels links them as it would
+link any other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+from numba import _dynfunc
+from numba.core import codegen, compiler, config, registry, sigutils
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime import rtsys
+from numba.core.targetconfig import ConfigStack
+
+X86_LEVELS = {
+    "x86-64-v3": {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"},
+    "x86-64": set(),
+}  # the best that the processor has all of
+ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of variables begin through which code finds its Python objects
+
+Configuration: Any = config
+
+
+class Processor(NamedTuple):
+    """What machine code is made for, as LLVM calls it."""
+
+    machine: str
+    name: str
+    features: str
+
+    def __str__(self) -> str:
+        return f"{self.machine} {self.name}" if self.name != self.machine else self.name
+
+
+@cache
+def processor() -> Processor:
+    """The level of this processor, or what Numba's own settings NUMBA_CPU_NAME and NUMBA_CPU_FEATURES say."""
+    machine = llvm.get_process_triple()
+    architecture = platform.machine().lower()
+    if Configuration.CPU_NAME is not None:
+        return Processor(machine, Configuration.CPU_NAME, Configuration.CPU_FEATURES or "")
+    if architecture in ("x86_64", "amd64"):
+        has = {name for name, there in llvm.get_host_cpu_features().items() if there}
+        return Processor(machine, next(level for level, needs in X86_LEVELS.items() if needs <= has), "")
+    if architecture in ("aarch64", "arm64"):
+        return Processor(machine, "generic", "")
+    return Processor(machine, llvm.get_host_cpu_name(), codegen.get_host_cpu_features())
+
+
+class MachineCode(NamedTuple):
+    """An object file, the one function in it that is called from outside, and the variables that are set from outside."""
+
+    object_file: bytes
+    entry: str
+    environments: tuple[str, ...]
+
+
+class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """The code of a function and of all it calls, to be linked; and its machine code, where Python calls it."""
+
+    bitcode: bytes
+    machine_code: MachineCode | None = None
+
+    def finalize(self) -> None:
+        """Link what this code calls. Nothing is optimised across functions yet, and no machine code made."""
+        self._raise_if_finalized()
+        self._codegen._check_llvm_bugs()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = "linkonce_odr"
+        self._finalize_dynamic_globals()
+        self.bitcode = self._final_module.as_bitcode()
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """The code as bitcode tells it, whether it was compiled here or read: both then link the same."""
+        self._ensure_finalized()
+        if self._shared_module is None:
+            self._shared_module = llvm.parse_bitcode(self.bitcode)
+        return self._shared_module
+
+    def program(self, entry: str) -> MachineCode:
+        """Machine code of `entry` and of what it needs, optimised as a whole."""
+        self._ensure_finalized()
+        module = self._final_module = llvm.parse_bitcode(self.bitcode)
+        for function in module.functions:
+            if not function.is_declaration:
+                function.linkage = "external" if function.name == entry else "internal"
+        self._optimize_final_module()
+        module.verify()
+        variables = (variable.name for variable in module.global_variables)
+        environments = tuple(name for name in variables if name.startswith(ENVIRONMENT))
+        return MachineCode(self._codegen._tm.emit_object(module), entry, environments)
+
+    def get_pointer_to_function(self, name: str) -> int:
+        raise RuntimeError(f"{self.name}: the address of {name} is wanted, but only Python calls kernels by address")
+
+
+class CodeGenerator(codegen.JITCPUCodegen):  # type: ignore[misc]
+    """Numba's, for `processor()`."""
+
+    _library_class = Library
+
+    def _get_host_cpu_name(self) -> str:
+        return processor().name
+
+    def _get_host_cpu_features(self) -> str:
+        return processor().features
+
+    def load(self, machine_code: MachineCode) -> int:
+        """The address of the entry."""
+        engine = self._engine._ee
+        engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code.object_file))
+        engine.finalize_object()
+        return engine.get_function_address(machine_code.entry)
+
+
+@cache
+def code_generator() -> CodeGenerator:
+    return CodeGenerator("stickslip")
+
+
+@contextmanager
+def in_charge() -> Iterator[Any]:
+    """Whatever is compiled inside goes to our code generator, Numba's own helper functions too."""
+    context = registry.cpu_target.target_context
+    context.refresh()  # with its own code generator in place
+    if context._internal_codegen is code_generator():
+        yield context
+        return
+    kept = {name: getattr(context, name) for name in ("_internal_codegen", "cached_internal_func")}
+    context._internal_codegen, context.cached_internal_func = code_generator(), INTERNAL_FUNCTIONS
+    context.get_executable = placeholder
+    try:
+        yield context
+    finally:
+        vars(context).update(kept)
+        del context.get_executable
+
+
+INTERNAL_FUNCTIONS: dict[Any, Any] = {}  # what Numba compiles for itself, once
+
+
+@ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+def refuse(*_: int | None) -> Any:
+    raise RuntimeError("a function that was compiled as part of a kernel is called from Python, which it is not for")
+
+
+def placeholder(library: Library, fndesc: Any, env: Any) -> Any:
+    """Numba asks for something callable of each function, and knows it by that."""
+    library._ensure_finalized()
+    return python_function(library, fndesc, env, ctypes.cast(refuse, ctypes.c_void_p).value)
+
+
+def python_function(library: Library, fndesc: Any, env: Any, address: int | None) -> Any:
+    name = fndesc.qualname.split(".")[-1]
+    return _dynfunc.make_function(fndesc.lookup_module(), name, f"compiled {name}", address, env, (library,))
+
+
+class Compiler(compiler.Compiler):  # type: ignore[misc]
+    """Numba's, but a function's name in machine code tells its content, not when it was compiled."""
+
+    def __init__(self, content: str, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.content = content
+
+    def _compile_bytecode(self) -> Any:
+        function = self.state.func_id
+        function.unique_id = self.content
+        function.unique_name = f"{function.func_qualname}${self.content}"
+        return super()._compile_bytecode()
+
+
+class Compiled(NamedTuple):
+    """A compiled kernel as it is kept on disk."""
+
+    name: str
+    bitcode: bytes
+    machine_code: MachineCode | None
+    descriptor: Any
+    environment: Any
+    environments: tuple[Any, ...]  # of all it calls
+    signature: Any
+    reload_init: tuple[Any, ...]
+
+
+class Kernel(registry.CPUDispatcher):  # type: ignore[misc]
+    """A function that is compiled when it is first called, by Python or by another kernel."""
+
+    def __init__(self, py_func: Any, options: dict[str, Any], content: str, cache: Any) -> None:
+        flags = {"nopython": True, "boundscheck": None, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        super().__init__(py_func, {}, flags | options, partial(Compiler, content))
+        self._cache = cache
+        self.callable: set[Any] = set()  # signatures that Python can call
+
+    def add_overload(self, cres: Any) -> None:
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    def compile(self, sig: Any) -> Any:
+        with global_compiler_lock, in_charge() as context:
+            super().compile(sig)
+            arguments = types_of(sig)
+            if not called_by_kernel() and arguments not in self.callable:
+                self.make_callable(context, arguments)
+            return self.overloads[arguments].entry_point
+
+    def make_callable(self, context: Any, arguments: tuple[Any, ...]) -> None:
+        """Let Python call the kernel, with machine code that is at hand or is made here."""
+        result = self.overloads[arguments]
+        library, generator = result.library, context.codegen()
+        if library.machine_code is None:
+            library.machine_code = self.program(context, result)
+            self._cache.save_overload(arguments, result)
+        address = generator.load(library.machine_code)
+        for environment in (result.environment, *environments_of(result)):
+            if environment.env_name in library.machine_code.environments:
+                generator.set_env(environment.env_name, environment)
+        entry = python_function(library, result.fndesc, result.environment, address)
+        context.insert_user_function(entry, result.fndesc, [library])
+        self.overloads[arguments] = result._replace(entry_point=entry)
+        self._insert([argument._code for argument in arguments], entry, False)
+        self.callable.add(arguments)
+
+    def program(self, context: Any, result: Any) -> MachineCode:
+        """Machine code of the kernel behind a function that takes its arguments from Python objects."""
+        library = context.codegen().create_library(f"{result.library.name}.program")
+        options = self.targetoptions
+        context = context.subtarget(enable_nrt=options["_nrt"])
+        with context.push_code_library(library):
+            context.create_cpython_wrapper(library, result.fndesc, result.environment, None, options["nogil"])
+        library.add_linking_library(result.library)
+        library.add_linking_library(rtsys.library)  # the wrapper counts references too
+        return library.program(result.fndesc.llvm_cpython_wrapper_name)
+
+
+def types_of(signature: Any) -> tuple[Any, ...]:
+    return tuple(sigutils.normalize_signature(signature)[0])
+
+
+def called_by_kernel() -> bool:
+    """Is another function being compiled, which needs this one?"""
+    return len(ConfigStack()) > 0
+
+
+def environments_of(result: Any) -> tuple[Any, ...]:
+    """What the functions of a kernel need of Python, one for each."""
+    if result.referenced_envs is not None:
+        return tuple(result.referenced_envs)
+    return tuple(result._find_referenced_environments())
+
+
+def taken_apart(result: Any) -> Compiled:
+    """A result of Numba's as it is kept on disk."""
+    descriptor = result.fndesc
+    descriptor.typemap = descriptor.calltypes = None  # Numba no longer needs them, and they may not be kept
+    library = result.library
+    return Compiled(
+        library.name,
+        library.bitcode,
+        library.machine_code,
+        descriptor,
+        result.environment,
+        environments_of(result),
+        result.signature,
+        tuple(result.reload_init),
+    )
+
+
+def put_together(kept: Compiled, context: Any) -> Any:
+    """A result of Numba's from what was kept on disk."""
+    for function in kept.reload_init:
+        function()
+    library = context.codegen().create_library(kept.name)
+    library.bitcode, library.machine_code, library._finalized = kept.bitcode, kept.machine_code, True
+    return compiler.compile_result(
+        typing_context=context.typing_context,
+        target_context=context,
+        entry_point=placeholder(library, kept.descriptor, kept.environment),
+        signature=kept.signature,
+        objectmode=False,
+        lifted=(),
+        fndesc=kept.descriptor,
+        library=library,
+        environment=kept.environment,
+        reload_init=kept.reload_init,
+        referenced_envs=kept.environments,
+    )
