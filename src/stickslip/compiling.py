@@ -21,15 +21,19 @@ link any other.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import platform
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from numba import _dynfunc
 from numba.core import codegen, compiler, config, registry, sigutils
+from numba.core import types as numba_types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 from numba.core.targetconfig import ConfigStack
@@ -97,6 +101,22 @@ class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
         self.bitcode = self._final_module.as_bitcode()
         self._finalized = True
 
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Tuples of many arrays taken apart, and variables out of memory; the rest is done once, for whole programs.
+
+        In this order: LLVM's usual one moves tuples as a whole first, which takes half a minute for the loop of the
+        engine where this takes two seconds, and leaves twenty times as much to do.
+        """
+        ll_module.data_layout = self._codegen._data_layout
+        builder = self._codegen._pass_builder()
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_instruction_combine_pass()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
     def _get_module_for_linking(self) -> Any:
         """The code as bitcode tells it, whether it was compiled here or read: both then link the same."""
         self._ensure_finalized()
@@ -147,8 +167,8 @@ def code_generator() -> CodeGenerator:
 
 @contextmanager
 def in_charge() -> Iterator[Any]:
-    """Whatever is compiled inside goes to our code generator, Numba's own helper functions too."""
-    context = registry.cpu_target.target_context
+    """Whatever is compiled inside goes to our code generator and is named after its content, Numba's helpers too."""
+    context, numba_compiler = registry.cpu_target.target_context, compiler.CompilerBase
     context.refresh()  # with its own code generator in place
     if context._internal_codegen is code_generator():
         yield context
@@ -156,14 +176,60 @@ def in_charge() -> Iterator[Any]:
     kept = {name: getattr(context, name) for name in ("_internal_codegen", "cached_internal_func")}
     context._internal_codegen, context.cached_internal_func = code_generator(), INTERNAL_FUNCTIONS
     context.get_executable = placeholder
+    numba_compiler._compile_bytecode = compile_named
     try:
         yield context
     finally:
+        numba_compiler._compile_bytecode = compile_bytecode
         vars(context).update(kept)
         del context.get_executable
 
 
 INTERNAL_FUNCTIONS: dict[Any, Any] = {}  # what Numba compiles for itself, once
+CONTENTS: dict[Any, str] = {}  # of kernels, each a digest of all that it is made of
+compile_bytecode = compiler.CompilerBase._compile_bytecode
+
+
+def compile_named(pipeline: Any) -> Any:
+    """Numba's step after reading a function, but its name in machine code tells its content, not when it was read.
+
+    Two functions of one name are then the same, and only one of them is linked.
+    """
+    function = pipeline.state.func_id
+    content = (
+        CONTENTS.get(function.func.__code__) or hashlib.sha256(repr(told(function.func)).encode()).hexdigest()[:16]
+    )
+    function.unique_id, function.unique_name = content, f"{function.func_qualname}${content}"
+    return compile_bytecode(pipeline)
+
+
+def told(value: Any, within: tuple[Any, ...] = ()) -> Any:
+    """What a function of Numba's is made of, and what it captured; anything unknown is equal to nothing else."""
+    if any(value is other for other in within):
+        return "itself"
+    inner = partial(told, within=(*within, value))
+    if isinstance(value, FunctionType):
+        captured = [cell.cell_contents for cell in value.__closure__ or ()]
+        return value.__module__, value.__qualname__, *map(inner, (value.__code__, value.__defaults__, captured))
+    if isinstance(value, CodeType):
+        return value.co_code, value.co_names, value.co_varnames, inner(value.co_consts)
+    if isinstance(value, tuple | list):
+        return [inner(part) for part in value]
+    if isinstance(value, type | ModuleType):
+        return getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__name__)
+    if hasattr(value, "py_func"):
+        return inner(value.py_func)
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes | numba_types.Type):
+        return repr(value)
+    return PROCESS, id(KNOWN.setdefault(id(value), value))
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+PROCESS = secrets.token_hex(8)
+KNOWN: dict[int, Any] = {}  # kept, so that no other value gets the same address
 
 
 @ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -182,20 +248,6 @@ def python_function(library: Library, fndesc: Any, env: Any, address: int | None
     return _dynfunc.make_function(fndesc.lookup_module(), name, f"compiled {name}", address, env, (library,))
 
 
-class Compiler(compiler.Compiler):  # type: ignore[misc]
-    """Numba's, but a function's name in machine code tells its content, not when it was compiled."""
-
-    def __init__(self, content: str, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.content = content
-
-    def _compile_bytecode(self) -> Any:
-        function = self.state.func_id
-        function.unique_id = self.content
-        function.unique_name = f"{function.func_qualname}${self.content}"
-        return super()._compile_bytecode()
-
-
 class Compiled(NamedTuple):
     """A compiled kernel as it is kept on disk."""
 
@@ -204,6 +256,7 @@ class Compiled(NamedTuple):
     machine_code: MachineCode | None
     descriptor: Any
     environment: Any
+    constants: tuple[Any, ...]  # of the environment; Numba has one of a name in a process, maybe without the last ones
     environments: tuple[Any, ...]  # of all it calls
     signature: Any
     reload_init: tuple[Any, ...]
@@ -214,7 +267,8 @@ class Kernel(registry.CPUDispatcher):  # type: ignore[misc]
 
     def __init__(self, py_func: Any, options: dict[str, Any], content: str, cache: Any) -> None:
         flags = {"nopython": True, "boundscheck": None, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        super().__init__(py_func, {}, flags | options, partial(Compiler, content))
+        super().__init__(py_func, {}, flags | options)
+        CONTENTS[py_func] = content
         self._cache = cache
         self.callable: set[Any] = set()  # signatures that Python can call
 
@@ -285,6 +339,7 @@ def taken_apart(result: Any) -> Compiled:
         library.machine_code,
         descriptor,
         result.environment,
+        tuple(result.environment.consts),
         environments_of(result),
         result.signature,
         tuple(result.reload_init),
@@ -295,6 +350,7 @@ def put_together(kept: Compiled, context: Any) -> Any:
     """A result of Numba's from what was kept on disk."""
     for function in kept.reload_init:
         function()
+    kept.environment.consts.extend(kept.constants[len(kept.environment.consts) :])
     library = context.codegen().create_library(kept.name)
     library.bitcode, library.machine_code, library._finalized = kept.bitcode, kept.machine_code, True
     return compiler.compile_result(

@@ -99,7 +99,9 @@ def pack() -> dict[str, bytes]:
     """The files of the pack, read at first use. Empty where there is none, or none for this machine."""
     content, reason = read_pack(PACK)
     if reason:
-        say(f"{reason}, so kernels are compiled at first use, once; `python -m stickslip.precompile` does it beforehand")
+        say(
+            f"{reason}, so kernels are compiled at first use, once; `python -m stickslip.precompile` does it beforehand"
+        )
     return content
 
 
@@ -108,7 +110,11 @@ def read_pack(path: Path) -> tuple[dict[str, bytes], str]:
     try:
         with zipfile.ZipFile(path) as file:
             about = json.loads(file.read(ABOUT))
-            other = [f"{name} {about.get(name)}, here is {value}" for name, value in here().items() if about.get(name) != value]
+            other = [
+                f"{name} {about.get(name)}, here is {value}"
+                for name, value in here().items()
+                if about.get(name) != value
+            ]
             if other:
                 return {}, f"the machine code that came with it is for {'; '.join(other)}"
             return {name: file.read(name) for name in file.namelist() if name != ABOUT}, ""
