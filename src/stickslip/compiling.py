@@ -14,8 +14,8 @@ and with reassociated sums another one rounds differently. So here
 Callees are neither optimised nor emitted by themselves, which is most of what compiling used to cost.
 
 Numba is entered by a subclass of its dispatcher, code generator and code library; while a kernel is compiled they take
-the place of its own (`in_charge`), under its global lock. Code of the caller's that calls kernels links them as it would
-link any other.
+the place of its own (`in_charge`), under its global lock. A function of the caller's that calls kernels links them as
+it would link any other.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ def processor() -> Processor:
 
 
 class MachineCode(NamedTuple):
-    """An object file, the one function in it that is called from outside, and the variables that are set from outside."""
+    """An object file, the one function in it that is called, and the variables in it that are set from outside."""
 
     object_file: bytes
     entry: str
     environments: tuple[str, ...]
 
 
-class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
-    """The code of a function and of all it calls, to be linked; and its machine code, where Python calls it."""
+class Library(codegen.JITCodeLibrary):
+    """The code of a function and of all it calls, to be linked; or its machine code, where Python calls it; or both."""
 
-    bitcode: bytes
+    bitcode: bytes | None = None
     machine_code: MachineCode | None = None
 
     def finalize(self) -> None:
@@ -141,7 +141,7 @@ class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
         raise RuntimeError(f"{self.name}: the address of {name} is wanted, but only Python calls kernels by address")
 
 
-class CodeGenerator(codegen.JITCPUCodegen):  # type: ignore[misc]
+class CodeGenerator(codegen.JITCPUCodegen):
     """Numba's, for `processor()`."""
 
     _library_class = Library
@@ -249,11 +249,10 @@ def python_function(library: Library, fndesc: Any, env: Any, address: int | None
 
 
 class Compiled(NamedTuple):
-    """A compiled kernel as it is kept on disk."""
+    """A compiled kernel as it is kept on disk: its code to link, or its machine code."""
 
     name: str
-    bitcode: bytes
-    machine_code: MachineCode | None
+    code: bytes | MachineCode
     descriptor: Any
     environment: Any
     constants: tuple[Any, ...]  # of the environment; Numba has one of a name in a process, maybe without the last ones
@@ -262,7 +261,7 @@ class Compiled(NamedTuple):
     reload_init: tuple[Any, ...]
 
 
-class Kernel(registry.CPUDispatcher):  # type: ignore[misc]
+class Kernel(registry.CPUDispatcher):
     """A function that is compiled when it is first called, by Python or by another kernel."""
 
     def __init__(self, py_func: Any, options: dict[str, Any], content: str, cache: Any) -> None:
@@ -276,9 +275,12 @@ class Kernel(registry.CPUDispatcher):  # type: ignore[misc]
         self.overloads[tuple(cres.signature.args)] = cres
 
     def compile(self, sig: Any) -> Any:
+        arguments = types_of(sig)
         with global_compiler_lock, in_charge() as context:
+            known = self.overloads.get(arguments)
+            if known is not None and known.library.bitcode is None and called_by_kernel():
+                del self.overloads[arguments]  # Python can call it, but there is nothing to link
             super().compile(sig)
-            arguments = types_of(sig)
             if not called_by_kernel() and arguments not in self.callable:
                 self.make_callable(context, arguments)
             return self.overloads[arguments].entry_point
@@ -289,7 +291,7 @@ class Kernel(registry.CPUDispatcher):  # type: ignore[misc]
         library, generator = result.library, context.codegen()
         if library.machine_code is None:
             library.machine_code = self.program(context, result)
-            self._cache.save_overload(arguments, result)
+            self._cache.save_program(arguments, result)
         address = generator.load(library.machine_code)
         for environment in (result.environment, *environments_of(result)):
             if environment.env_name in library.machine_code.environments:
@@ -328,19 +330,18 @@ def environments_of(result: Any) -> tuple[Any, ...]:
     return tuple(result._find_referenced_environments())
 
 
-def taken_apart(result: Any) -> Compiled:
+def taken_apart(result: Any, code: bytes | MachineCode) -> Compiled:
     """A result of Numba's as it is kept on disk."""
     descriptor = result.fndesc
     descriptor.typemap = descriptor.calltypes = None  # Numba no longer needs them, and they may not be kept
-    library = result.library
+    constants, environments = tuple(result.environment.consts), environments_of(result)
     return Compiled(
-        library.name,
-        library.bitcode,
-        library.machine_code,
+        result.library.name,
+        code,
         descriptor,
         result.environment,
-        tuple(result.environment.consts),
-        environments_of(result),
+        constants,
+        environments,
         result.signature,
         tuple(result.reload_init),
     )
@@ -352,7 +353,11 @@ def put_together(kept: Compiled, context: Any) -> Any:
         function()
     kept.environment.consts.extend(kept.constants[len(kept.environment.consts) :])
     library = context.codegen().create_library(kept.name)
-    library.bitcode, library.machine_code, library._finalized = kept.bitcode, kept.machine_code, True
+    library._finalized = True
+    if isinstance(kept.code, MachineCode):
+        library.machine_code = kept.code
+    else:
+        library.bitcode = kept.code
     return compiler.compile_result(
         typing_context=context.typing_context,
         target_context=context,

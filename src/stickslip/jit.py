@@ -24,8 +24,8 @@ import numpy as np
 from numba.core import event
 from numba.core.caching import NullCache
 
-from stickslip import pack
 from stickslip.compiling import Kernel, called_by_kernel, put_together, taken_apart, types_of
+from stickslip.pack import find_code, find_program, keep_code, keep_program, key_of
 
 PACKAGE = Path(__file__).parent
 IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)", re.MULTILINE)
@@ -66,23 +66,26 @@ def compiled(function: F, **flags: Any) -> F:
     return dispatcher
 
 
-class Kept(NullCache):  # type: ignore[misc]
-    """The compiled versions of a kernel in the pack and in the cache, as Numba's dispatcher asks for them."""
+class Kept(NullCache):
+    """The compiled versions of a kernel, on disk: machine code for Python, code to link for other kernels."""
 
     def __init__(self, function: Callable[..., Any], content: str) -> None:
         self.name, self.content = f"{function.__module__}.{function.__qualname__}", content
 
-    def key(self, arguments: tuple[Any, ...]) -> str:
-        return pack.key_of(self.name, self.content, arguments)
+    def key(self, signature: Any) -> str:
+        return key_of(self.name, self.content, types_of(signature))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        kept = pack.find(self.key(types_of(sig)))
+        key = self.key(sig)
+        kept = find_code(key) if called_by_kernel() else find_program(key) or find_code(key)
         return None if kept is None else put_together(kept, target_context)
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        if cres.library.machine_code is None and not called_by_kernel():
-            return  # Python wants it: to be kept with the machine code that is about to be made
-        pack.keep(self.key(types_of(sig)), taken_apart(cres))
+        if called_by_kernel():  # Python wants its machine code, which is about to be made
+            keep_code(self.key(sig), taken_apart(cres, cres.library.bitcode))
+
+    def save_program(self, sig: Any, cres: Any) -> None:
+        keep_program(self.key(sig), taken_apart(cres, cres.library.machine_code))
 
 
 def silent(function: F) -> F:
