@@ -1,6 +1,6 @@
 """The build hook: machine code for wheels.
 
-`pip install .` builds a wheel, and so compiles every kernel while it installs; an editable install does not, and kernels
+`pip install .` builds a wheel, and so compiles every kernel while it installs; an editable install does not: kernels
 are compiled at their first use. STICKSLIP_PRECOMPILE=0 leaves it out of a wheel too.
 """
 
@@ -26,7 +26,7 @@ class Precompile(BuildHookInterface):
             return
         self.folder = tempfile.TemporaryDirectory()
         source = Path(self.root) / "src"
-        tell(f"stickslip: compiling its kernels, once, into the installation; this takes a minute or two")
+        tell("stickslip: compiling its kernels, once, into the installation; this takes a minute or two")
         command = [sys.executable, "-m", "stickslip.precompile", "--to", self.folder.name]
         paths = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
         done = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"})

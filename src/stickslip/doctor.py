@@ -1,4 +1,4 @@
-"""What `stickslip doctor` tells: what is installed, where machine code comes from, and whether it gives right answers."""
+"""What `stickslip doctor` tells: what is installed, where machine code comes from, and whether answers are right."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import stickslip as ss
 from stickslip import pack
+from stickslip.compiling import processor
 
 CORE = ("numpy", "scipy", "numba", "llvmlite")
 REQUIREMENT = re.compile(r"^(?P<package>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+)['\"]")
@@ -18,7 +19,7 @@ REQUIREMENT = re.compile(r"^(?P<package>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+
 
 def versions() -> str:
     parts = [f"Python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in CORE)]
-    return f"stickslip {ss.__version__} on {', '.join(parts)}; {pack.processor()}"
+    return f"stickslip {ss.__version__} on {', '.join(parts)}; {processor()}"
 
 
 def machine_code() -> str:

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stickslip import pack
+from stickslip.compiling import processor
 
 MOST_ROUNDS = 5
 
@@ -44,7 +45,7 @@ def precompile(path: Path, processes: int, only: Iterable[str] | None = None) ->
 
     names = list(only or RECIPES)
     started = time.perf_counter()
-    print(f"stickslip: compiling kernels for {pack.processor()}, {processes} processes", flush=True)
+    print(f"stickslip: compiling kernels for {processor()}, {processes} processes", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder)
         programs: dict[str, Path] = {}
@@ -61,7 +62,8 @@ def precompile(path: Path, processes: int, only: Iterable[str] | None = None) ->
 
 def run(names: list[str], processes: int, cache: Path) -> None:
     """Run recipes, so many at a time, the first ones first."""
-    waiting, running = list(names), {}
+    waiting = list(names)
+    running: dict[str, tuple[subprocess.Popen[bytes], float]] = {}
     settings = {**os.environ, "STICKSLIP_CACHE": str(cache)}
     try:
         while waiting or running:

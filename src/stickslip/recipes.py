@@ -32,11 +32,11 @@ def sliding_box(planar: bool = False) -> ss.Scene:
     """The box of the README: it slides, spins and comes to rest."""
     scene = ss.Scene(planar=planar)
     scene.add_plane(friction=1.0)
-    size, place, velocity, spin = (1.0, (0, 0, 0.5), (0, 5, 0), (0, 0, 6.0))
     if planar:
         scene.add_box(size=(1.0, 1.0), mass=1.0, position=(0, 0.5), velocity=(5, 0), stiffness=1e10, damping=1e8)
     else:
-        scene.add_box(size=size, mass=1.0, position=place, velocity=velocity, spin=spin, stiffness=1e10, damping=1e8)
+        moving: dict[str, Any] = {"velocity": (0, 5, 0), "spin": (0, 0, 6.0)}
+        scene.add_box(size=1.0, mass=1.0, position=(0, 0, 0.5), stiffness=1e10, damping=1e8, **moving)
     return scene
 
 
@@ -139,7 +139,7 @@ def complementarity() -> None:
     for problem in problems:
         for method in ("auto", *LCP_METHODS):
             attempt(problem, method)
-    ss.all_solutions(ss.LCP([[1.0, 2.0], [2.0, 1.0]], [-1.0, -1.0]))
+    ss.all_solutions(ss.LCP(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([-1.0, -1.0])))
 
 
 def limit_surfaces() -> None:
@@ -148,9 +148,9 @@ def limit_surfaces() -> None:
     for surface in (ss.Ellipsoid(), ss.Mixed(), ss.Polyhedron(faces), ss.FrictionMap(length)):
         problem = ss.LimitSurfaceProblem(
             A=np.eye(8) / 2.0,
-            b=[-9.81, 5.0, 0.0, 30.0, -9.81, 0.0, 1.0, 0.0],
-            mu=[0.3, 0.5],
-            e=[[1.0, 1.0, 0.1], [1.0, 1.0, 0.2]],
+            b=np.array([-9.81, 5.0, 0.0, 30.0, -9.81, 0.0, 1.0, 0.0]),
+            mu=np.array([0.3, 0.5]),
+            e=np.array([[1.0, 1.0, 0.1], [1.0, 1.0, 0.2]]),
             surface=surface,
         )
         for method in ("auto", *LIMIT_SURFACE_METHODS):
@@ -158,7 +158,7 @@ def limit_surfaces() -> None:
         ss.existence(problem)
 
 
-def length(t, o, r, speed, x, y, z, time):  # type: ignore[no-untyped-def]
+def length(t, o, r, speed, x, y, z, time):
     """The length of s, as a gauge."""
     value = (t * t + o * o + r * r) ** 0.5
     if value == 0.0:
@@ -202,17 +202,5 @@ def attempt(problem: Any, method: str) -> None:
         return
 
 
-RECIPES: dict[str, Callable[[], None]] = {
-    recipe.__name__: recipe
-    for recipe in (
-        scenes,
-        cones,
-        complementarity,
-        limit_surfaces,
-        live,
-        formulations,
-        demo,
-        demo_problems,
-        analyses,
-    )  # fmt: skip
-}
+ALL = (scenes, cones, complementarity, limit_surfaces, live, formulations, demo, demo_problems, analyses)
+RECIPES: dict[str, Callable[[], None]] = {recipe.__name__: recipe for recipe in ALL}
