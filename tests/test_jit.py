@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: a kernel is compiled again when something it is made of changes."""
+"""The content of kernels: a kernel is compiled again when something it is made of changes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def folders_of(package: Path) -> dict[str, Path]:
+def contents_of(package: Path) -> dict[str, str]:
     for remembered in (jit.made_of, jit.imported_by, jit.text_of):
         remembered.cache_clear()
-    return {name: jit.cache_folder(package / f"{name}.py") for name in ("caller", "callee", "inner/deep", "bystander")}
+    return {name: jit.content_of(package / f"{name}.py") for name in ("caller", "callee", "inner/deep", "bystander")}
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ def folders_of(package: Path) -> dict[str, Path]:
     ],
 )
 def test_a_change_reaches_the_files_that_import_it_and_no_others(package: Path, changed: str, touched: set[str]):
-    before = folders_of(package)
+    before = contents_of(package)
     with (package / f"{changed}.py").open("a") as file:
         file.write("# changed\n")
-    after = folders_of(package)
+    after = contents_of(package)
     assert {name for name in after if after[name] != before[name]} == touched
 
 
