@@ -24,6 +24,7 @@ import ctypes
 import hashlib
 import platform
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
@@ -209,8 +210,14 @@ def told(value: Any, within: tuple[Any, ...] = ()) -> Any:
         return "itself"
     inner = partial(told, within=(*within, value))
     if isinstance(value, FunctionType):
-        captured = [cell.cell_contents for cell in value.__closure__ or ()]
-        return value.__module__, value.__qualname__, *map(inner, (value.__code__, value.__defaults__, captured))
+        parts: list[Any] = [
+            value.__code__,
+            value.__defaults__,
+            [cell.cell_contents for cell in value.__closure__ or ()],
+        ]
+        if value.__globals__ is not vars(sys.modules.get(value.__module__ or "", sys)):  # written by Numba, at run time
+            parts += [(name, value.__globals__.get(name)) for name in value.__code__.co_names]
+        return value.__module__, value.__qualname__, *map(inner, parts)
     if isinstance(value, CodeType):
         return value.co_code, value.co_names, value.co_varnames, inner(value.co_consts)
     if isinstance(value, tuple | list):

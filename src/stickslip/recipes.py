@@ -25,7 +25,8 @@ from stickslip.solvers.solve import CONE_METHODS, LIMIT_SURFACE_METHODS, METHODS
 
 CYLINDER_METHODS = ("cylinder_gauss_seidel",)
 LCP_METHODS = tuple(set(METHODS) - {"auto", *CONE_METHODS, *CYLINDER_METHODS, *LIMIT_SURFACE_METHODS})
-STEP = 1e-2
+STEP = 1e-2  # [s]
+HEIGHT = 0.11  # of what hangs on joints: it falls onto the ground   [m]
 
 
 def sliding_box(planar: bool = False) -> ss.Scene:
@@ -65,14 +66,14 @@ def jointed(planar: bool = False) -> ss.Scene:
 
     about: dict[str, Any] = {} if planar else {"axis": (0, 1, 0)}
     size = (0.4, 0.2) if planar else (0.4, 0.2, 0.2)
-    bodies = [scene.add_box(size=size, mass=1.0, position=place(0.5 * i, 0.1)) for i in range(5)]
-    scene.add_hinge(bodies[0], position=place(-0.25, 0.1), **about, speed=1.0, strength=5.0)
-    scene.add_hinge(bodies[1], bodies[0], position=place(0.25, 0.1), **about, limits=(-0.5, 0.5))
+    bodies = [scene.add_box(size=size, mass=1.0, position=place(0.5 * i, HEIGHT)) for i in range(5)]
+    scene.add_hinge(bodies[0], position=place(-0.25, HEIGHT), **about, speed=1.0, strength=5.0)
+    scene.add_hinge(bodies[1], bodies[0], position=place(0.25, HEIGHT), **about, limits=(-0.5, 0.5))
     scene.add_hinge(
-        bodies[2], bodies[1], position=place(0.75, 0.1), **about, target=0.3, stiffness=20.0, gain=0.5, strength=5.0
+        bodies[2], bodies[1], position=place(0.75, HEIGHT), **about, target=0.3, stiffness=20.0, gain=0.5, strength=5.0
     )
-    scene.add_slider(bodies[3], bodies[2], position=place(1.25, 0.1), axis=place(1.0, 0.0), effort=1.0)
-    scene.add_fixed(bodies[4], bodies[3], position=place(1.75, 0.1), compliance=1e-6)
+    scene.add_slider(bodies[3], bodies[2], position=place(1.25, HEIGHT), axis=place(1.0, 0.0), effort=1.0)
+    scene.add_fixed(bodies[4], bodies[3], position=place(1.75, HEIGHT), compliance=1e-6)
     ball = scene.add_sphere(radius=0.1, mass=1.0, position=place(-1.0, 1.0))
     scene.add_ball(ball, position=place(-1.0, 1.5))
     return scene
@@ -81,8 +82,9 @@ def jointed(planar: bool = False) -> ss.Scene:
 def scenes() -> None:
     """The README's box, every shape, every joint; then the same live, and on disk."""
     for scene in (sliding_box(), shapes(), jointed(), sliding_box(planar=True), jointed(planar=True)):
-        run = ss.simulate(scene, duration=0.7, dt=STEP, keep_going=True, progress=False)
+        run = ss.simulate(scene, duration=0.2, dt=STEP, keep_going=True, progress=False)
         _ = run.energy, run.contacts(step=1)
+    ss.simulate(sliding_box(), duration=0.7, dt=STEP, progress=False)  # until it rests
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "run.h5")
         ss.simulate(sliding_box(), duration=0.1, dt=STEP, path=path, watch="jamming", progress=False)
