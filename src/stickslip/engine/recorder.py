@@ -38,10 +38,10 @@ import contextlib
 import math
 import os
 import secrets
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -208,7 +208,7 @@ class Header:
     joint_b: Integers = field(default_factory=empty)  # (nj,)
     joint_row: Integers = field(default_factory=empty)  # (nr,)   the joint of each row
     joint_row_kind: tuple[str, ...] = ()  # (nr,)   "force x" and so on, see joint_row_names
-    version: str = field(default_factory=lambda: version("stickslip"))  # of the stickslip that ran
+    version: str = field(default_factory=lambda: sys.modules["stickslip"].__version__)  # of the stickslip that ran
 
     @classmethod
     def of(
