@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from stickslip.scene.descriptions import (
     ForceFunction,
     MassProperties,
     Motion,
-    PairOverride,
     is_particle,
     mass_properties,
 )
@@ -215,11 +214,12 @@ def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], Pa
     Bodies share a number if they have the same material and the same overrides with the same partners; so a pair of
     numbers never stands for one pair of bodies with an override and another without.
     """
-    partners: dict[int, list[tuple[int, PairOverride]]] = {}
+    partners: dict[int, list[Any]] = {}
     for (a, b), override in sorted(scene.overrides.items()):
-        partners.setdefault(a, []).append((b, override))
-        partners.setdefault(b, []).append((a, override))
-    numbers: dict[tuple[Material, tuple[tuple[int, PairOverride], ...]], int] = {}
+        said = tuple(sorted(override.items()))
+        partners.setdefault(a, []).append((b, said))
+        partners.setdefault(b, []).append((a, said))
+    numbers: dict[tuple[Material, tuple[Any, ...]], int] = {}
     material = [
         numbers.setdefault((body.material, tuple(partners.get(i, ()))), len(numbers)) for i, body in enumerate(bodies)
     ]
@@ -230,14 +230,13 @@ def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], Pa
 
 
 def override_pair(
-    scene: Scene, table: PairTable, cell: tuple[int, int], pair: tuple[int, int], override: PairOverride
+    scene: Scene, table: PairTable, cell: tuple[int, int], pair: tuple[int, int], override: dict[str, float]
 ) -> None:
-    if override.friction is not None and override.friction_kinetic is None:
-        override = replace(override, friction_kinetic=override.friction)
-    for name, value in vars(override).items():
-        if value is not None:
-            values = getattr(table, "friction_static" if name == "friction" else name)
-            values[cell] = values[cell[::-1]] = value
+    if "friction" in override:
+        override = {"friction_kinetic": override["friction"]} | override
+    for name, value in override.items():
+        values = getattr(table, "friction_static" if name == "friction" else name)
+        values[cell] = values[cell[::-1]] = value
     static, kinetic = float(table.friction_static[cell]), float(table.friction_kinetic[cell])
     if kinetic > static:
         a, b = (scene.descriptions[index].name for index in pair)
@@ -307,17 +306,4 @@ def joint_arrays(scene: Scene, position: Floats, rotation: list[Floats]) -> dict
 
 
 IMMOVABLE = MassProperties(math.inf, np.zeros(3), np.zeros((3, 3)))
-WORLD_BODY = BodyDescription(
-    WORLD,
-    Kind.STATIC,
-    shapes=(),
-    mass=None,
-    density=None,
-    inertia=None,
-    centre=None,
-    position=(0.0, 0.0, 0.0),
-    orientation=(1.0, 0.0, 0.0, 0.0),
-    velocity=(0.0, 0.0, 0.0),
-    spin=(0.0, 0.0, 0.0),
-    material=Material(),
-)
+WORLD_BODY = BodyDescription(WORLD, Kind.STATIC)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -26,16 +26,6 @@ from stickslip.scene.model import Floats
 from stickslip.scene.values import Refused, not_negative, real
 
 FRICTION = 0.5  # where neither of two surfaces has an opinion
-FIELDS = (
-    "friction",
-    "friction_kinetic",
-    "restitution",
-    "stiffness",
-    "damping",
-    "stiffness_tangent",
-    "damping_tangent",
-    "patch",
-)
 
 
 @dataclass(frozen=True)
@@ -57,6 +47,9 @@ class Material:
         if self.friction_kinetic is not None and (self.friction is None or self.friction_kinetic > self.friction):
             expected = "None where friction is None" if self.friction is None else f"at most friction {self.friction}"
             raise Refused("Material", "friction_kinetic", self.friction_kinetic, expected)
+
+
+FIELDS = tuple(field.name for field in fields(Material))
 
 
 def coefficient(owner: str, field: str, value: float) -> float:

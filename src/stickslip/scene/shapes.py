@@ -24,6 +24,7 @@ from stickslip.scene.values import (
     UPRIGHT,
     Quaternion,
     Refused,
+    SizeLike,
     Vector3,
     direction,
     is_number,
@@ -107,7 +108,7 @@ class Sphere:
 class Box:
     """A box of three lengths, or a cube of one. Two lengths, along x and z, make a rectangle for a planar scene."""
 
-    size: Any  # given as one, two or three lengths, kept as three   [m]
+    size: SizeLike  # given as one, two or three lengths, kept as three   [m]
     position: Vector3 = ORIGIN  # [m]
     orientation: Quaternion = UPRIGHT
 
@@ -242,7 +243,7 @@ class Cylinder:
 
 Solid: TypeAlias = Point | Sphere | Box | Capsule | Cylinder
 AnyShape: TypeAlias = Plane | Solid
-SHAPES = (Plane, Point, Sphere, Box, Capsule, Cylinder)
+SHAPES = {shape.__name__.lower(): shape for shape in (Plane, Point, Sphere, Box, Capsule, Cylinder)}
 LENGTH = "a positive length in m"
 
 
