@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import secrets
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -13,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stickslip import __version__
-from stickslip.errors import FileError, InputError, SolveFailed
+from stickslip.errors import InputError, SolveFailed, replacing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -602,22 +599,13 @@ def save_answer(answer: Solution, path: str) -> None:
         "seconds": answer.seconds,
         "method": answer.method,
     }
-    stem, suffix = os.path.splitext(path)
-    temporary = f"{stem}.{secrets.token_hex(4)}{suffix}"
-    try:
-        if suffix == ".npz":
+    with replacing(path) as temporary:
+        if path.endswith(".npz"):
             np.savez(temporary, **fields)
         else:
             with h5py.File(temporary, "x") as file:
                 for name, value in fields.items():
                     file[name] = value
-        os.replace(temporary, path)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise FileError(f"{path}: cannot be written ({reason})") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
 
 
 def report_progress(text: str) -> None:

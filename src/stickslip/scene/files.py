@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pydantic import ValidationError
 
-from stickslip.errors import FileError
+from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.scene import numbered_yaml, schema
 from stickslip.scene.descriptions import BodyDescription, Force, JointDescription, is_particle
 from stickslip.scene.model import Joint, Kind
@@ -54,17 +53,11 @@ def load_scene(path: str | os.PathLike[str]) -> Scene:
 def load_run(path: str | os.PathLike[str]) -> tuple[Scene, RunSettings]:
     """The scene in a YAML file, and how the file says to run it."""
     name = os.fspath(path)
-    try:
-        with open(name, encoding="utf-8") as file:
+    with reading(name, "a scene file"), open(name, encoding="utf-8") as file:
+        try:
             text = file.read()
-    except FileNotFoundError:
-        raise FileError(f"{name}: there is no such file") from None
-    except IsADirectoryError:
-        raise FileError(f"{name}: this is a folder, expected a scene file") from None
-    except UnicodeDecodeError as error:
-        raise FileError(f"{name}: byte {error.start} is not UTF-8, expected a scene file in YAML") from None
-    except OSError as error:
-        raise FileError(f"{name}: this file cannot be read ({error.strerror})") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"byte {error.start} is not UTF-8, expected a scene file in YAML") from None
     try:
         data, lines = numbered_yaml.read(text)
         return build(read_entries(data, lines), lines)
@@ -74,19 +67,9 @@ def load_run(path: str | os.PathLike[str]) -> tuple[Scene, RunSettings]:
 
 def save_scene(scene: Scene, path: str | os.PathLike[str], run: RunSettings | None = None) -> None:
     """Write a scene, exactly. The file appears complete or not at all, and replaces an older one at once."""
-    name = os.fspath(path)
-    target = os.path.realpath(name)
     text = numbered_yaml.write(scene_data(scene, run or RunSettings()))
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
-    try:
-        with open(temporary, "x", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(f"{name}: cannot be written ({error.strerror})") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
+    with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
+        file.write(text)
 
 
 # reading
