@@ -121,9 +121,9 @@ from stickslip.solvers.nsgs_bodies import BodyNSGS as BodyNSGS
 from stickslip.solvers.pgs import PGS as PGS
 from stickslip.solvers.potential_reduction import PotentialReduction as PotentialReduction
 from stickslip.solvers.solution import Solution as Solution
-from stickslip.solvers.solution import Status as Status
 from stickslip.solvers.solve import Auto as Auto
 from stickslip.solvers.solve import solve as solve
+from stickslip.solvers.status import Status as Status
 
 __version__: str
 __all__: list[str]
