@@ -132,5 +132,5 @@ def recorded(
         "velocity": in_space(velocities[1:]),
         "state": np.where(forces[1:, :, 0] > 0, slides, State.OPEN),
     }
-    recorder.add(between | contact_columns(steps, count, contacts) | {"method": np.ones(steps)})
+    recorder.append(between | contact_columns(steps, count, contacts) | {"method": np.ones(steps)})
     return recorder.finish()

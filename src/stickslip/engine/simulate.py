@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,24 +22,25 @@ from numpy.typing import ArrayLike
 from stickslip.dynamics.generalized import System
 from stickslip.engine.engine import Engine, StepNotSolved
 from stickslip.engine.march import Ended
-from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder
+from stickslip.engine.recorder import CONTACT, Header, Recorder
 from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Record
-from stickslip.engine.running import count_steps, progress_bar
+from stickslip.engine.running import count_steps, progress_bar, step_failed
 from stickslip.engine.systems import Force, simulate_system
 from stickslip.engine.trajectory import Trajectory
-from stickslip.engine.watch import JamWatch, watch_for
+from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.errors import InputError, StepFailed
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.contact_states import contact_residuals
-from stickslip.problems.files import save
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.scene import Scene
 from stickslip.solvers.solution import Solver
 
 MOST_STEPS = 1024  # in one call of the compiled loop
 CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
+
+OF_STEPS = ("position", "quaternion", "velocity", "status", "iterations", "residual", "method", "joint_impulse")
 
 
 def simulate(
@@ -92,18 +93,18 @@ def simulate(
     header = Header.of(
         model,
         scene.names,
+        scene.joint_names,
         dt=engine.h,
         formulation=repr(formulation),
         solver=str(engine.solver),
         tol=engine.tol,
         methods=METHODS,
-        joint_names=scene.joint_names,
     )
     with Recorder(header, start, path) as recorder, progress_bar(steps, progress) as done:
         try:
             for chunk in run.chunks(steps):
-                recorder.append(chunk)
-                done(chunk.time.size)
+                recorder.append(*chunk)
+                done(chunk[0]["time"].size)
         except StepFailed as error:
             error.trajectory = Trajectory(recorder.finish(finished=False))
             raise
@@ -125,8 +126,9 @@ class Run:
     names: tuple[str, ...]
     watch: JamWatch | None = None
 
-    def chunks(self, steps: int) -> Iterator[Chunk]:
-        """The steps, some at a time; one by one where Python functions drive the scene or a watch looks."""
+    def chunks(self, steps: int) -> Iterator[tuple[dict[str, Any], Sequence[JamEvent]]]:
+        """The columns and events of some steps at a time; of one where Python functions drive the scene or a watch
+        looks."""
         engine = self.engine
         alone = bool(engine.drives) or self.watch is not None
         made, size, room = 0, 1, 1024  # the first step alone: it may compile, which the others' time must not show
@@ -137,12 +139,12 @@ class Run:
                 record, count, ended = engine.march(size, room)
             except StepNotSolved as stopped:
                 if stopped.record is not None and stopped.made:
-                    yield chunk_of(stopped.record, stopped.made, made, engine.h, time.perf_counter() - started)
+                    yield columns_of(stopped.record, stopped.made, made, engine.h, time.perf_counter() - started), ()
                 raise failure(engine, self.names, stopped) from None
             seconds = time.perf_counter() - started
             if count:
                 events = () if self.watch is None else engine.look(self.watch, self.names, record)
-                yield chunk_of(record, count, made, engine.h, seconds)._replace(events=events)
+                yield columns_of(record, count, made, engine.h, seconds), events
             made += count
             if ended == Ended.FULL:
                 room = 2 * max(room, int(engine.work.count[FOUND]))
@@ -153,62 +155,28 @@ class Run:
                 room = max(room, 4 * size * max(8, int(record.contact_start[count]) // count))
 
 
-def chunk_of(record: Record, count: int, made: int, dt: float, seconds: float) -> Chunk:
-    """The first `count` steps of a record, which share its time evenly."""
+def columns_of(record: Record, count: int, made: int, dt: float, seconds: float) -> dict[str, Any]:
+    """The columns of the first `count` steps of a record, which share its time evenly."""
+    columns: dict[str, Any] = {name: getattr(record, name)[:count] for name in OF_STEPS}
+    columns["time"] = dt * np.arange(made + 1.0, made + count + 1.0)
+    columns["seconds"] = np.full(count, seconds / count)
+    columns["contact_start"] = record.contact_start[: count + 1]
+    return columns | {f"contacts/{name}": column for name, column in contacts_of(record, count).items()}
+
+
+def contacts_of(record: Record, count: int) -> dict[str, Any]:
+    """The columns of the contacts of the first `count` steps."""
     last = int(record.contact_start[count])
-    return Chunk(
-        time=dt * np.arange(made + 1.0, made + count + 1.0),
-        position=record.position[:count],
-        quaternion=record.quaternion[:count],
-        velocity=record.velocity[:count],
-        status=record.status[:count],
-        iterations=record.iterations[:count],
-        residual=record.residual[:count],
-        seconds=np.full(count, seconds / count),
-        contact_start=record.contact_start[: count + 1],
-        contacts=ContactColumns(
-            shape_a=record.shape_a[:last],
-            shape_b=record.shape_b[:last],
-            feature=record.feature[:last],
-            point=record.point[:last],
-            normal=record.normal[:last],
-            gap=record.gap[:last],
-            friction=record.friction[:last],
-            impulse=record.impulse[:last],
-            velocity=record.velocity_after[:last],
-            state=record.state[:last],
-            tangent=record.tangent[:last],
-            moment=record.moment[:last],
-            spin=record.spin[:last],
-            left_out=record.left_out[:last],
-        ),
-        method=record.method[:count],
-        joint_impulse=record.joint_impulse[:count],
-    )
+    return {name: getattr(record, "velocity_after" if name == "velocity" else name)[:last] for name in CONTACT}
 
 
 def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved) -> StepFailed:
     """The error of a step that was not solved, with its problem saved beside."""
-    answer = stopped.solved.answer
-    number, work = engine.made, engine.work
-    file = f"stickslip-failed-step-{number}.h5"
-    try:
-        save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
-        kept = f"The problem is saved in {file}"
-    except InputError:
-        kept, file = "Its friction is a function, so the problem is not saved", ""
-    where = ""
+    answer, work, where = stopped.solved.answer, engine.work, ""
     contacts = stopped.members[stopped.members < work.count[ACTIVE]]
     if isinstance(answer.problem, ConeProblem) and contacts.size:
         errors = contact_residuals(answer.problem, answer.x, answer.y)[: contacts.size]
         worst = work.rows.found[contacts[int(np.argmax(errors))]]
         a, b = (names[engine.model.shape_body[shape[worst]]] for shape in work.contacts[:2])
         where = f"; the worst contact is {worst}, between {a!r} and {b!r}"
-    return StepFailed(
-        f"step {number} at time {engine.time:g} s was not solved: {answer.method} ended with {answer.status.name}, "
-        f"residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}){where}. {kept}; try a "
-        f"smaller dt, a larger tol, another solver, or keep_going=True",
-        answer,
-        number,
-        file,
-    )
+    return step_failed(answer, engine.made, f"at time {engine.time:g} s", where)

@@ -41,19 +41,16 @@ from stickslip.engine.finish import states_of, unnoticed
 from stickslip.engine.outside import solve_rows
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import METHODS
-from stickslip.engine.running import count_steps, progress_bar
+from stickslip.engine.running import count_steps, progress_bar, step_failed
 from stickslip.engine.system_trajectory import SystemTrajectory, contact_columns, in_space
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
-from stickslip.errors import StepFailed
 from stickslip.friction.active import contact_terms, spread
-from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
-from stickslip.problems.files import save
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, vector
 from stickslip.solvers.solution import Solution, Solver
 
-MATERIAL = ("restitution", "stiffness", "damping", "stiffness_tangent", "damping_tangent", "patch")
 NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
@@ -106,24 +103,18 @@ def simulate_system(
     at = evaluate(system, q, v)
     watching = watch_for(watch)
     header = Header.of_system(
-        system,
-        at,
-        dt=float(dt),
-        formulation=repr(formulation),
-        solver=str(method),
-        tol=tol,
-        methods=METHODS,
+        system, at, dt=float(dt), formulation=repr(formulation), solver=str(method), tol=tol, methods=METHODS
     )
     previous, applied = np.zeros(len(at.A)), applied_force(system, force)
     with Recorder(header, state_of(at), path) as recorder, progress_bar(steps, progress) as done:
         for number in range(steps):
             one = step_system(system, at, dt, applied, number * dt, formulation, method, tol, previous, euler)
             if not one.answer.solved and not keep_going:
-                error = failure(system, one.answer, number, dt)
+                error = step_failed(one.answer, number, f"of {system.name!r} at time {number * dt:g} s")
                 error.trajectory = SystemTrajectory(recorder.finish(finished=False), system)
                 raise error
             events = () if watching is None else look(watching, system, one, number, dt)
-            recorder.add(columns_of(header, one, at.gap, (number + 1) * dt), events)
+            recorder.append(columns_of(header, one, at.gap, (number + 1) * dt), events)
             at, previous = one.after, one.impulse
             done(1)
         return SystemTrajectory(recorder.finish(), system)
@@ -286,17 +277,3 @@ def applied_force(system: System, force: Force | None) -> Callable[[float, Vecto
         return vector(system.name, "force", given(now, q, v) if callable(given) else given, system.velocities)
 
     return applied
-
-
-def failure(system: System, answer: Solution, number: int, dt: float) -> StepFailed:
-    """The error of a step that was not solved, with its problem saved beside."""
-    file = f"stickslip-failed-step-{number}.h5"
-    save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
-    return StepFailed(
-        f"step {number} of {system.name!r} at time {number * dt:g} s was not solved: {answer.method} ended with "
-        f"{answer.status.name}, residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}). The problem is saved in "
-        f"{file}; try a smaller dt, a larger tol, another solver, or keep_going=True",
-        answer,
-        number,
-        file,
-    )

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.engine.recorder import CONTACT, EVENT, SCENE, Header, Record, open_record, save_record
 from stickslip.engine.watch import JamEvent
@@ -27,6 +28,7 @@ from stickslip.friction.terms import APART, WILL_BOUNCE
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.problems.matrix import shortened
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
+from stickslip.scene.values import rotated
 from stickslip.solvers.solution import Status
 
 LISTED = 12  # contacts that the text of a table shows
@@ -43,6 +45,18 @@ class Handle(Protocol):
 
 
 Named = Handle | SupportsIndex | str
+
+
+class Recorded:
+    """A whole column of the record as an attribute of a Trajectory, read when it is asked for."""
+
+    def __init__(self, name: str, meaning: str, dtype: type = np.float64) -> None:
+        self.name, self.__doc__, self.dtype = name, meaning, dtype
+
+    def __get__(self, run: Any, owner: type | None = None) -> NDArray[Any]:
+        if run is None:
+            return self  # type: ignore[return-value]
+        return run._record.read(self.name).astype(self.dtype, copy=False)
 
 
 class Trajectory:
@@ -84,10 +98,7 @@ class Trajectory:
 
     # over time
 
-    @property
-    def time(self) -> Floats:
-        """(n + 1,) [s]"""
-        return self._record.read("time")
+    time = Recorded("time", "(n + 1,) [s]")
 
     def position(self, body: Named) -> Floats:
         """(n + 1, 3) of the origin of the body, as the scene placed it [m]"""
@@ -112,20 +123,9 @@ class Trajectory:
         i = checked_index("instant", instant, len(self) + 1)
         return State(*(self._record.read(name, i, i + 1)[0] for name in State._fields))
 
-    @property
-    def q(self) -> Floats:
-        """(n + 1, p) of a system"""
-        return self._record.read("q")
-
-    @property
-    def v(self) -> Floats:
-        """(n + 1, n_v) of a system"""
-        return self._record.read("v")
-
-    @property
-    def gap(self) -> Floats:
-        """(n + 1, nc) of the contacts of a system [m]"""
-        return self._record.read("gap")
+    q = Recorded("q", "(n + 1, p) of a system")
+    v = Recorded("v", "(n + 1, n_v) of a system")
+    gap = Recorded("gap", "(n + 1, nc) of the contacts of a system [m]")
 
     @property
     def energy(self) -> Floats:
@@ -152,25 +152,10 @@ class Trajectory:
         """The number of steps, n."""
         return self._record.steps
 
-    @property
-    def status(self) -> Integers:
-        """(n,) of Status"""
-        return self._record.read("status").astype(np.int64)
-
-    @property
-    def residual(self) -> Floats:
-        """(n,) by the yardstick of the problem that was solved"""
-        return self._record.read("residual")
-
-    @property
-    def iterations(self) -> Integers:
-        """(n,)"""
-        return self._record.read("iterations").astype(np.int64)
-
-    @property
-    def seconds(self) -> Floats:
-        """(n,) that each step took [s]"""
-        return self._record.read("seconds")
+    status = Recorded("status", "(n,) of Status", np.int64)
+    residual = Recorded("residual", "(n,) by the yardstick of the problem that was solved")
+    iterations = Recorded("iterations", "(n,)", np.int64)
+    seconds = Recorded("seconds", "(n,) that each step took [s]")
 
     @property
     def method(self) -> tuple[str, ...]:
@@ -300,13 +285,6 @@ def index_of(what: str, names: tuple[str, ...], given: Named, owner: str = "Traj
         expected = f"an index from 0 to {len(names) - 1}" if names else f"none: there is no {what}"
         raise InputError(f"{owner}: {what} is {index}, expected {expected}")
     return operator.index(index)
-
-
-def rotated(quaternion: Floats, vector: Floats) -> Floats:
-    """R(q) v for unit quaternions (..., 4) and vectors (..., 3)."""
-    w, axis = quaternion[..., :1], quaternion[..., 1:]
-    twice = 2.0 * np.cross(axis, vector)
-    return vector + w * twice + np.cross(axis, twice)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a run that diverged shows inf or nan

@@ -24,34 +24,39 @@ from stickslip.scene.descriptions import (
     is_particle,
     mass_properties,
 )
-from stickslip.scene.materials import Material, PairTable, combine
+from stickslip.scene.materials import Material, PairTable, column, combine
 from stickslip.scene.model import Floats, Integers, Kind, Model, Motors, State
 from stickslip.scene.scene import WORLD, Scene
 from stickslip.scene.shapes import Plane, model_size
-from stickslip.scene.values import Refused, frame_along, rotation_matrix, turning, vector
+from stickslip.scene.values import Refused, frame_along, rotated, rotation_matrix, turning, vector
 
 
-@dataclass(frozen=True)
 class StateView:
-    """What a force function sees of the state: bodies as the scene describes them."""
+    """The bodies of a state as the scene describes them: what a force function sees."""
 
-    state: State
-    centre: Floats  # (nb, 3) of Model
+    def __init__(self, state: State, centre: Floats) -> None:
+        self.state, self.centre = state, centre  # the arrays themselves, to be read; centre (nb, 3) is that of Model
 
-    def position(self, body: Body) -> Floats:
-        """(3,) of the origin of the body   [m]"""
-        turn = rotation_matrix(tuple(self.state.quaternion[body.index]))
-        return self.state.position[body.index] - turn @ self.centre[body.index]
+    def index(self, body: Any) -> int:
+        """The number of a body that is given by its handle."""
+        return body.index
 
-    def quaternion(self, body: Body) -> Floats:
-        return self.state.quaternion[body.index].copy()
+    def position(self, body: Any) -> Floats:
+        """(3,) of the origin of the body, as the scene placed it   [m]"""
+        i = self.index(body)
+        return self.state.position[i] - rotated(self.state.quaternion[i], self.centre[i])
 
-    def velocity(self, body: Body) -> Floats:
-        """(3,) of the centre of mass   [m/s]"""
-        return self.state.velocity[body.index, :3].copy()
+    def quaternion(self, body: Any) -> Floats:
+        """(4,) scalar first, body axes to world axes"""
+        return self.state.quaternion[self.index(body)].copy()
 
-    def spin(self, body: Body) -> Floats:
-        return self.state.velocity[body.index, 3:].copy()
+    def velocity(self, body: Any) -> Floats:
+        """(3,) of the centre of mass, world axes   [m/s]"""
+        return self.state.velocity[self.index(body), :3].copy()
+
+    def spin(self, body: Any) -> Floats:
+        """(3,) angular velocity, world axes   [rad/s]"""
+        return self.state.velocity[self.index(body), 3:].copy()
 
 
 @dataclass(frozen=True)
@@ -190,11 +195,8 @@ def drives_of(scene: Scene) -> Drives:
 
 
 def motors(scene: Scene) -> Motors:
-    """What the joints are driven by, as the scene begins."""
-    joints = scene.joints
-    columns = {name: [getattr(joint, name) for joint in joints] for name in Motors._fields if name != "target"}
-    columns["target"] = [joint.target or 0.0 for joint in joints]
-    return Motors(**{name: np.array(column, np.float64) for name, column in columns.items()})
+    """What the joints are driven by, as the scene begins; a target that is not given is 0."""
+    return Motors(*(np.nan_to_num(column(scene.joints, name), posinf=np.inf) for name in Motors._fields))
 
 
 def at_point(body: Body, applied: Force) -> ForceFunction:
@@ -202,8 +204,8 @@ def at_point(body: Body, applied: Force) -> ForceFunction:
     force, point = np.array(applied.force), np.array(applied.point)
 
     def force_and_torque(time: float, view: StateView) -> tuple[Floats, Floats]:
-        turn = rotation_matrix(tuple(view.state.quaternion[body.index]))
-        return force, np.cross(turn @ (point - view.centre[body.index]), force)
+        arm = rotated(view.state.quaternion[body.index], point - view.centre[body.index])
+        return force, np.cross(arm, force)
 
     return force_and_torque
 
@@ -298,10 +300,8 @@ def joint_arrays(scene: Scene, position: Floats, rotation: list[Floats]) -> dict
         "joint_frame_b": stack(frames[1], 9).reshape(-1, 3, 3),
         "joint_lower": np.array([lower for lower, _ in limits], np.float64),
         "joint_upper": np.array([upper for _, upper in limits], np.float64),
-        "joint_target": np.array([joint.speed for joint in scene.joints], np.float64),
-        "joint_strength": np.array([joint.strength for joint in scene.joints], np.float64),
-        "joint_compliance": np.array([joint.compliance for joint in scene.joints], np.float64),
-        "joint_damping": np.array([joint.damping for joint in scene.joints], np.float64),
+        "joint_target": column(scene.joints, "speed"),
+        **{f"joint_{name}": column(scene.joints, name) for name in ("strength", "compliance", "damping")},
     }
 
 

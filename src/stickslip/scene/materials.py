@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,8 +100,9 @@ def combine(materials: Sequence[Material]) -> PairTable:
     )
 
 
-def column(materials: Sequence[Material], field: str) -> Floats:
-    values = (getattr(material, field) for material in materials)
+def column(described: Sequence[Any], field: str) -> Floats:
+    """One field of several materials or joints; nan where it is None."""
+    values = (getattr(each, field) for each in described)
     return np.array([math.nan if value is None else value for value in values], np.float64)
 
 

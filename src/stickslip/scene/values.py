@@ -182,6 +182,13 @@ def rotation_matrix(quaternion: Quaternion) -> Floats:
     )
 
 
+def rotated(quaternion: Floats, vector: Floats) -> Floats:
+    """R(q) v for unit quaternions (..., 4) and vectors (..., 3)."""
+    w, axis = quaternion[..., :1], quaternion[..., 1:]
+    twice = 2.0 * np.cross(axis, vector)
+    return vector + w * twice + np.cross(axis, twice)
+
+
 def frame_along(axis: Vector3) -> Floats:
     """A right-handed frame, as columns, whose z is a unit axis [1].
 
