@@ -63,6 +63,13 @@ class ActiveRows:
         return self.contacts.size
 
     @property
+    def lagged(self) -> tuple[Vector | Dense | NDArray[np.bool_], ...]:
+        """What kernels need to know of friction whose bounds or axes come from the step before: μ, which contacts slide
+        and how, the impulses of that step, the bristles, and the bounds of joint rows."""
+        bristles = self.compliance_tangent, self.bristle
+        return self.mu, self.sliding, self.slip, self.previous, *bristles, self.lower, self.upper
+
+    @property
     def normal(self) -> Indices:
         """Rows of the normals."""
         return self.dimension * np.arange(self.count)
