@@ -95,7 +95,7 @@ def test_bad_calls_are_one_sentence(arguments, message):
 
 
 def test_not_a_problem():
-    kinds = "an LCP, MixedLCP, ConeProblem, CylinderProblem or LimitSurfaceProblem"
+    kinds = "one of LCP, MixedLCP, ConeProblem, CylinderProblem, LimitSurfaceProblem"
     with pytest.raises(ss.InputError, match=f"got a list, expected {kinds}"):
         ss.solve([1, 2])
 
