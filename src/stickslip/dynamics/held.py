@@ -238,12 +238,10 @@ def hold(held, share, v):
     for group in range(tree.group_start.size - 1):
         begin, end = tree.group_start[group], tree.group_start[group + 1]
         for k in range(begin, end):
-            for r in range(6):
-                x[k, r] = 0.0
             if tree.body[k] < 0:
                 for r in range(tree.size[k]):
                     x[k, r] = held.wanted[tree.first_row[k] + r]
-        substitute(tree, held.factors, group, begin)
+        substitute(tree, held.factors, group)
         for k in range(begin, end):
             b = tree.body[k]
             if b >= 0:
@@ -252,6 +250,8 @@ def hold(held, share, v):
             else:
                 for r in range(tree.size[k]):
                     held.impulse[tree.first_row[k] + r] += share * x[k, r]
+            for r in range(6):
+                x[k, r] = 0.0
 
 
 @bare

@@ -185,12 +185,12 @@ class Engine:
         return replace(rows, previous=newest) if np.isfinite(newest).all() else rows
 
     def enlarge(self) -> None:
-        """Room for the contacts and responses of the step at hand, and half as many again; what is remembered stays."""
+        """Room for the contacts and places of the step at hand, and half as many again; what is remembered stays."""
         work, old = self.work, self.memory
         capacity = grown(work.contacts.capacity, int(work.count[FOUND]))
-        reach = max(2 * capacity, grown(work.rows.reached.size, int(work.count[NEEDED])))
-        shape = components(self.model, self.formulation.spin), work.free.size, work.held.tree.group_start.size - 1
-        self.work = work._replace(**room_for_contacts(*shape, work.held.bounded.size, capacity, reach))
+        reach = max(2 * capacity, grown(work.rows.place.size, int(work.count[NEEDED])))
+        D = components(self.model, self.formulation.spin)
+        self.work = work._replace(**room_for_contacts(D, work.free.size, work.held, capacity, reach))
         self.memory = no_memory(capacity, work.held.wanted.size)
         kept = int(old.known[0])
         self.memory.known[0], self.memory.joint[:] = kept, old.joint

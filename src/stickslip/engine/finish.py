@@ -19,7 +19,6 @@ from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import FREE, arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
-from stickslip.engine.sweep import velocity_of
 from stickslip.friction.terms import TAKES_PART
 from stickslip.jit import bare, inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
@@ -39,10 +38,10 @@ def begin(state, rules, work):
 
 
 @inlined
-def finish(state, rules, work, memory, record, k):
-    """Make the step whose impulses the answer holds, and write it down as step k of the record."""
-    h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
-    n, m, hit = work.count[ACTIVE], work.count[BOUNDED], work.hit
+def end_velocities(work):
+    """v⁺ of all bodies, and the impulses of joints, from the impulses that the answer holds."""
+    held, answer, rows, bodies = work.held, work.answer, work.rows, work.bodies
+    n, m = work.count[ACTIVE], work.count[BOUNDED]
     pushed = end_free(
         n, m, rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse, bodies.v, answer.p, answer.free
     )
@@ -50,6 +49,13 @@ def finish(state, rules, work, memory, record, k):
         copy(answer.free, answer.v)
     else:
         end_held(held, rows.jacobian.shape[2], n, m, rows.number, answer.p, pushed, answer.free, answer.v)
+
+
+@inlined
+def finish(state, rules, work, memory, record, k):
+    """Make the step whose velocities the answer holds, and write it down as step k of the record."""
+    h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
+    n, m, hit = work.count[ACTIVE], work.count[BOUNDED], work.hit
     marked = mark_hit(
         n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law.rest_speed, rules.tol,
         law.before, answer.p, answer.v, work.gain, hit,
@@ -176,6 +182,18 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
             for k in range(tree.group_start[group], tree.group_start[group + 1]):
                 if tree.body[k] >= 0:
                     hit[tree.body[k]] = True
+
+
+@bare
+def velocity_of(body, J, moving, i, c, v):
+    """Component c of block i: J v."""
+    u = 0.0
+    for side in range(2):
+        b = body[i, side]
+        if moving[b]:
+            for k in range(6):
+                u += J[i, side, c, k] * v[b, k]
+    return u
 
 
 @bare

@@ -15,10 +15,10 @@ from __future__ import annotations
 from enum import IntEnum
 
 from stickslip.dynamics.held import row_rate
-from stickslip.engine.finish import finish
+from stickslip.engine.finish import end_velocities, finish
 from stickslip.engine.prepare import prepare
 from stickslip.engine.rows import BOUNDED, FOUND, ISLAND, ISLANDS, ITERATIONS, LIMITS, METHOD, STATUS
-from stickslip.engine.sweep import settle
+from stickslip.engine.settle import settle
 from stickslip.jit import bare
 
 
@@ -64,6 +64,7 @@ def march(state, rules, work, memory, record, first, island):
                     return k, OUTSIDE
                 work.residual[0] = max(work.residual[0], error)
             island = FRESH
+            end_velocities(work)
             if (
                 count[LIMITS] == 1
                 or work.held.bounded.size == 0

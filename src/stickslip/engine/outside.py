@@ -1,6 +1,6 @@
 """The solve of an island outside of the compiled loop: any formulation, by any solver of the library.
 
-The arrays of engine/rows.py become the ActiveRows of friction/active.py, with W = J Y over the blocks of the island;
+The arrays of engine/rows.py become the ActiveRows of friction/active.py, with W over the blocks of the island;
 the formulation poses its problem, the solver answers, and the impulses go back into the arrays. Joint rows without
 bounds, motors of infinite strength, are eliminated first: with W = [A B; Bᵀ C], A theirs,
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from stickslip.engine.correct import coupling
+from stickslip.engine.places import felt, set_unit
 from stickslip.engine.rows import ACTIVE, BOUNDED, Rules, Work
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
@@ -93,77 +93,85 @@ def matrix_of(work: Work, members: Indices, size: int, rigid: bool = False) -> M
     start = np.zeros(members.size + 1, np.int64)
     np.cumsum(np.where(members < n, rows.jacobian.shape[2], 1), out=start[1:])
     compliance = np.zeros_like(work.law.compliance) if rigid else work.law.compliance
-    arrays = rows.body, rows.jacobian, rows.start, rows.reached, rows.response
+    arrays = work.sign, rows.start, rows.place, rows.G, compliance, members, start
     if size <= DENSE:
-        return dense_matrix(*arrays, compliance, members, start)
-    pairs = coupled(*arrays[:1], *arrays[2:4], members, work.free.size)
-    values, row, column = sparse_entries(*arrays, compliance, members, start, *pairs)
+        return dense_matrix(*arrays)
+    values, row, column = sparse_entries(*arrays, *coupled(rows.start, rows.place, members, work.sign.size))
     return sparse.csr_array((values, (row, column)), shape=(size, size))
 
 
 @kernel
-def dense_matrix(body, J, begin, reached, Y, compliance, members, start):
-    W = np.zeros((start[members.size], start[members.size]))
-    for x in range(members.size):
-        for y in range(x + 1):
-            for c in range(start[x + 1] - start[x]):
-                for k in range(start[y + 1] - start[y]):
-                    value = coupling(body, J, begin, reached, Y, members[x], c, members[y], k)
-                    W[start[x] + c, start[y] + k] = value
-                    W[start[y] + k, start[x] + c] = value
-        W[start[x], start[x]] += compliance[members[x]]
+def dense_matrix(sign, begin, place, G, compliance, members, start):
+    W, z = np.zeros((start[members.size], start[members.size])), np.zeros((sign.size, 6))
+    for y in range(members.size):
+        for k in range(start[y + 1] - start[y]):
+            set_unit(begin, place, sign, G, members[y], k, 1.0, z)
+            for x in range(y, members.size):
+                for c in range(start[x + 1] - start[x]):
+                    value = felt(begin, place, G, members[x], c, z)
+                    W[start[x] + c, start[y] + k] = W[start[y] + k, start[x] + c] = value
+            set_unit(begin, place, sign, G, members[y], k, 0.0, z)
+        W[start[y], start[y]] += compliance[members[y]]
     return W
 
 
 @kernel
-def coupled(body, begin, reached, members, bodies):
-    """Pairs (x, y) of members, x >= y, of which one moves a body of the other."""
-    first = np.zeros(bodies + 1, np.int64)
+def coupled(begin, place, members, places):
+    """Pairs (x, y) of members, x >= y, that share a place."""
+    first = np.zeros(places + 1, np.int64)
     for x in range(members.size):
-        for side in range(2):
-            first[body[members[x], side] + 1] += 1
-    for b in range(bodies):
+        for t in range(begin[members[x]], begin[members[x] + 1]):
+            first[place[t] + 1] += 1
+    for b in range(places):
         first[b + 1] += first[b]
-    on, place = np.empty(first[bodies], np.int64), first.copy()
+    on, at = np.empty(first[places], np.int64), first.copy()
     for x in range(members.size):
-        for side in range(2):
-            b = body[members[x], side]
-            on[place[b]] = x
-            place[b] += 1
-    seen, row, column, at = np.full(members.size, -1), np.empty(16, np.int64), np.empty(16, np.int64), 0
+        for t in range(begin[members[x]], begin[members[x] + 1]):
+            on[at[place[t]]] = x
+            at[place[t]] += 1
+    seen, row, column, found = np.full(members.size, -1), np.empty(16, np.int64), np.empty(16, np.int64), 0
     for y in range(members.size):
         for t in range(begin[members[y]], begin[members[y] + 1]):
-            for s in range(first[reached[t]], first[reached[t] + 1]):
+            for s in range(first[place[t]], first[place[t] + 1]):
                 x = on[s]
                 if x >= y and seen[x] != y:
                     seen[x] = y
-                    if at == row.size:
+                    if found == row.size:
                         row, column = np.append(row, np.empty_like(row)), np.append(column, np.empty_like(column))
-                    row[at], column[at] = x, y
-                    at += 1
-    return row[:at].copy(), column[:at].copy()
+                    row[found], column[found] = x, y
+                    found += 1
+    return row[:found].copy(), column[:found].copy()
 
 
 @kernel
-def sparse_entries(body, J, begin, reached, Y, compliance, members, start, row, column):
-    total = 0
+def sparse_entries(sign, begin, place, G, compliance, members, start, row, column):
+    """Of the pairs, sorted by column."""
+    total, z = 0, np.zeros((sign.size, 6))
     for s in range(row.size):
         x, y = row[s], column[s]
         total += (start[x + 1] - start[x]) * (start[y + 1] - start[y]) * (1 if x == y else 2)
     values, at_row, at_column = np.empty(total), np.empty(total, np.int64), np.empty(total, np.int64)
-    at = 0
+    at, ahead = 0, 0
     for s in range(row.size):
-        x, y = row[s], column[s]
-        for c in range(start[x + 1] - start[x]):
-            for k in range(start[y + 1] - start[y]):
-                value = coupling(body, J, begin, reached, Y, members[x], c, members[y], k)
-                if x == y and c == 0 and k == 0:
-                    value += compliance[members[x]]
-                values[at], at_row[at], at_column[at] = value, start[x] + c, start[y] + k
-                at += 1
-                if x != y:
-                    values[at], at_row[at], at_column[at] = value, start[y] + k, start[x] + c
+        if s < ahead:
+            continue
+        y = column[s]
+        while ahead < row.size and column[ahead] == y:
+            ahead += 1
+        for k in range(start[y + 1] - start[y]):
+            set_unit(begin, place, sign, G, members[y], k, 1.0, z)
+            for t in range(s, ahead):
+                x = row[t]
+                for c in range(start[x + 1] - start[x]):
+                    value = felt(begin, place, G, members[x], c, z)
+                    if x == y and c == 0 and k == 0:
+                        value += compliance[members[x]]
+                    values[at], at_row[at], at_column[at] = value, start[x] + c, start[y] + k
                     at += 1
+                    if x != y:
+                        values[at], at_row[at], at_column[at] = value, start[y] + k, start[x] + c
+                        at += 1
+            set_unit(begin, place, sign, G, members[y], k, 0.0, z)
     return values, at_row, at_column
 
 

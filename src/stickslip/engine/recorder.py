@@ -40,6 +40,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from importlib.metadata import version
 from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
@@ -146,6 +147,12 @@ class Ran(TypedDict):
     methods: NotRequired[tuple[str, ...]]
 
 
+@cache
+def own_version() -> str:
+    """Read once: the installed package's metadata takes a millisecond."""
+    return version("stickslip")
+
+
 @dataclass(frozen=True, eq=False)
 class Header:
     """What does not change during a run, and what reading needs of the Model (see there)."""
@@ -178,7 +185,7 @@ class Header:
     joint_b: Integers = field(default_factory=empty)  # (nj,)
     joint_row: Integers = field(default_factory=empty)  # (nr,)   the joint of each row
     joint_row_kind: tuple[str, ...] = ()  # (nr,)   "force x" and so on, see joint_row_names
-    version: str = field(default_factory=lambda: version("stickslip"))  # of the stickslip that ran
+    version: str = field(default_factory=own_version)  # of the stickslip that ran
 
     @classmethod
     def of(
