@@ -49,7 +49,7 @@ class Check(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        return self.least <= self.value <= self.most  # false for nan
+        return bool(self.least <= self.value <= self.most)  # false for nan
 
 
 def at_most(what: str, value: Any, most: float) -> Check:
