@@ -44,6 +44,7 @@ from stickslip.engine.systems import simulate_system as simulate_system
 from stickslip.engine.trajectory import Trajectory as Trajectory
 from stickslip.engine.watch import JamEvent as JamEvent
 from stickslip.errors import FileError as FileError
+from stickslip.errors import InexactWarning as InexactWarning
 from stickslip.errors import InputError as InputError
 from stickslip.errors import IntegrationFailed as IntegrationFailed
 from stickslip.errors import RangeFailed as RangeFailed

@@ -41,6 +41,10 @@ class StepFailed(SolveFailed):
         self.step, self.file = step, file
 
 
+class InexactWarning(UserWarning):
+    """Steps of a run missed tol, by no more than it accepts."""
+
+
 class IntegrationFailed(RuntimeError):
     """An adaptive integrator could not go on to the end."""
 

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from stickslip.engine.recorder import (
+    ADDED,
     ARRAYS,
     CONTACT,
-    HEADER_2,
-    VERSION_2,
+    HEADER_ADDED,
     Header,
     Recorder,
     open_record,
+    since,
 )
 from stickslip.engine.trajectory import Trajectory
 from stickslip.engine.watch import JamEvent
@@ -563,7 +564,7 @@ def check_complete(run):
 
 
 def test_what_a_chunk_does_not_say_is_zero():
-    chunk = {name: column for name, column in chunk_of(range(4)).items() if name not in VERSION_2}
+    chunk = {name: column for name, column in chunk_of(range(4)).items() if name not in since(ADDED, 1)}
     recorder = Recorder(header(), state_at(0.0))
     recorder.append(chunk)
     check_zeros(Trajectory(recorder.finish()))
@@ -584,9 +585,9 @@ def test_a_file_of_version_1_is_read_and_saved(tmp_path):
     record(path).close()
     with h5py.File(path, "r+") as file:
         file.attrs["format_version"] = 1
-        for name in VERSION_2:
+        for name in since(ADDED, 1):
             del file[name]
-        for name in HEADER_2:
+        for name in since(HEADER_ADDED, 1):
             where = file.attrs if name in file.attrs else file["header"]
             del where[name]
     with Trajectory.load(path) as run:

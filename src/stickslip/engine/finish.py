@@ -19,6 +19,7 @@ from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import FREE, arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
+from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import TAKES_PART
 from stickslip.jit import bare, inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
@@ -83,7 +84,8 @@ def finish(state, rules, work, memory, record, k):
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
         follow(held, state)
-    note(record, k, work.count, work.residual[0], held.impulse, state)
+    record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
+    note(record, k, work.count, work.residual[0], work.wrong, held.impulse, state)
 
 
 @bare
@@ -292,11 +294,33 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, island, swep
 
 
 @bare
-def note(record, k, count, residual, joint_impulse, state):
+def worst_of(n, cones, found, mu, shift, scale, p, u, wrong):
+    """The contact whose velocity is most wrong, -1 where none is. `wrong`: that velocity, |p - P_K(p - ρ ũ)| / ρ with
+    ρ = s², and the greatest share of a friction impulse above μ p_n. Where the law is no cone's, of normals alone."""
+    D, worst = p.size // mu.size, -1
+    wrong[0] = wrong[1] = 0.0
+    for i in range(n):
+        at, s = D * i, scale[i]
+        if cones:
+            u_2, p_2 = (u[at + 2], p[at + 2]) if D > 2 else (0.0, 0.0)
+            far = cone_distance(mu[i], shift[i], p[at] / s, p[at + 1] / s, p_2 / s, s * u[at], s * u[at + 1], s * u_2)
+            friction, most = math.sqrt(p[at + 1] ** 2 + p_2**2), mu[i] * max(p[at], 0.0)
+            if friction > most:
+                wrong[1] = max(wrong[1], (friction - most) / friction)
+        else:
+            far = (p[at] / s - max(p[at] / s - s * u[at], 0.0)) ** 2
+        far = math.sqrt(far) / s
+        if far > wrong[0] or not far < np.inf:
+            wrong[0], worst = far, found[i]
+    return worst
+
+
+@bare
+def note(record, k, count, residual, wrong, joint_impulse, state):
     """The state at the end, and what the solve was like."""
     record.contact_start[k + 1] = record.contact_start[k] + count[FOUND]
     record.iterations[k], record.method[k], record.status[k] = count[ITERATIONS], count[METHOD], count[STATUS]
-    record.residual[k] = residual
+    record.residual[k], record.velocity_error[k], record.force_error[k] = residual, wrong[0], wrong[1]
     for i in range(joint_impulse.size):
         record.joint_impulse[k, i] = joint_impulse[i]
     for i in range(state.position.shape[0]):

@@ -73,6 +73,7 @@ def integrate_system(
         formulation=repr(contact),
         solver=f"{method}(rtol={rtol:g})",
         tol=rtol,
+        accept=rtol,
         methods=("none", method),
         springs=True,
     )

@@ -18,8 +18,9 @@ from stickslip.dynamics.held import row_rate
 from stickslip.engine.finish import end_velocities, finish
 from stickslip.engine.prepare import prepare
 from stickslip.engine.rows import BOUNDED, FOUND, ISLAND, ISLANDS, ITERATIONS, LIMITS, METHOD, STATUS
-from stickslip.engine.settle import settle
+from stickslip.engine.settle import TO_ACCEPT, UNSOLVED, settle
 from stickslip.jit import bare
+from stickslip.solvers.status import SOLVED, Status
 
 
 class Ended(IntEnum):
@@ -29,6 +30,7 @@ class Ended(IntEnum):
 
 
 DONE, NO_ROOM, OUTSIDE, FULL = (int(ended) for ended in Ended)
+INEXACT = int(Status.INEXACT)
 FRESH, LOOK = -1, -2  # instead of an island to go on from: the step has not begun; prepare it, and no more
 
 
@@ -56,12 +58,14 @@ def march(state, rules, work, memory, record, first, island):
                 count[ISLAND] = i
                 if not rules.swept:
                     return k, OUTSIDE
-                sweeps, error, solved, method = settle(work, rules, i)
+                sweeps, error, far, method = settle(work, rules, i)
                 work.islands.swept[i] = sweeps
                 count[ITERATIONS] += sweeps
                 count[METHOD] = max(count[METHOD], method)
-                if not solved:
+                if far == UNSOLVED:
                     return k, OUTSIDE
+                if far == TO_ACCEPT and count[STATUS] == SOLVED:
+                    count[STATUS] = INEXACT
                 work.residual[0] = max(work.residual[0], error)
             island = FRESH
             end_velocities(work)

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from stickslip.engine.places import felt, set_unit
 from stickslip.engine.rows import ACTIVE, BOUNDED, Rules, Work
+from stickslip.engine.sweep import judged, respond
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, poisson
@@ -40,10 +41,18 @@ class Solved:
     impulses: RowImpulses
     answer: Solution  # of the mathematical problem; the worse of two under Poisson's rule
     iterations: int  # of all that ran
+    status: Status  # SOLVED, INEXACT where the residual is accepted, or the answer's
 
     @property
     def ok(self) -> bool:
-        return self.answer.solved
+        return self.status in (Status.SOLVED, Status.INEXACT)
+
+
+def graded(answer: Solution, accept: float) -> Status:
+    """How good an answer is for a run that accepts this residual."""
+    if answer.solved or not judge(answer.problem, answer.x, accept)[2]:
+        return answer.status
+    return Status.INEXACT
 
 
 def members_of(work: Work, island: int) -> Indices:
@@ -185,7 +194,12 @@ def grain_angles(work: Work, i: Indices, axis: Dense, second: bool) -> Dense:
 
 
 def solve_rows(
-    formulation: Formulation, rows: ActiveRows, solver: str | Solver, tol: float, new: NDArray[np.bool_]
+    formulation: Formulation,
+    rows: ActiveRows,
+    solver: str | Solver,
+    tol: float,
+    accept: float,
+    new: NDArray[np.bool_],
 ) -> Solved:
     """The impulses of rows. Contacts that are new have no normal impulse of the step before: where friction is bounded
     by that, it is taken from a solve without friction."""
@@ -204,7 +218,7 @@ def solve_rows(
         rows = replace(rows, previous=previous)
     impulses = poisson(rows, solve_once)
     worst = min(answers, key=lambda answer: (answer.solved, -answer.residual))
-    return Solved(impulses, worst, sum(answer.iterations for answer in answers))
+    return Solved(impulses, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
 
 
 def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
@@ -229,20 +243,26 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
     return Posed(posed.problem, posed.start, decode)
 
 
-def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float) -> Solved:
+def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float, accept: float, exact: bool) -> Solved:
     """What compiled sweeps left: by the interior point method, and where that fails or there are too many contacts for
-    it by all that `auto` knows."""
+    it by all that `auto` knows. It aims for tol where the island is to be solved `exact`, for accept otherwise; `auto`
+    goes no further than accept."""
     posed = pose(formulation, rows)
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
     start, iterations = posed.start, 0
     if problem.contacts <= MOST_CONTACTS:
-        answer = ConeInteriorPoint(tol=CLOSER * tol).solve(problem, start)
+        answer = ConeInteriorPoint(tol=CLOSER * (tol if exact else accept)).solve(problem, start)
         if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
             answer = replace(answer, status=Status.SOLVED, solver=ConeInteriorPoint(tol=tol))
-            return Solved(posed.decode(answer.x), answer, answer.iterations)
+            return Solved(posed.decode(answer.x), answer, answer.iterations, Status.SOLVED)
+        if judge(problem, answer.x, accept)[2]:
+            return Solved(posed.decode(answer.x), answer, answer.iterations, Status.INEXACT)
         start, iterations = answer.x if answer.residual < np.inf else start, answer.iterations
-    answer = solve(problem, method="auto", tol=tol, x0=start)
-    return Solved(posed.decode(answer.x), answer, iterations + answer.iterations)
+    answer = solve(problem, method="auto", tol=accept, x0=start)
+    status = answer.status
+    if answer.solved and not judge(problem, answer.x, tol)[2]:
+        status = Status.INEXACT
+    return Solved(posed.decode(answer.x), answer, iterations + answer.iterations, status)
 
 
 def put_back(work: Work, members: Indices, impulses: RowImpulses) -> None:
@@ -251,6 +271,16 @@ def put_back(work: Work, members: Indices, impulses: RowImpulses) -> None:
     i, t = members[members < n], members[members >= n]
     work.answer.p[(D * i[:, None] + np.arange(D)).ravel()] = impulses.p.ravel()
     work.answer.p[D * t] = impulses.bounded
+
+
+def update_velocities(work: Work, members: Indices) -> None:
+    """The velocities u of blocks that have new impulses."""
+    rows, law, answer, n = work.rows, work.law, work.answer, int(work.count[ACTIVE])
+    respond(members, n, work.sign, rows.start, rows.place, rows.G, answer.p, answer.z)
+    judged(
+        members, n, rows.start, rows.place, rows.G, law.compliance, law.compliance_tangent[:0], law.mu, law.shift,
+        law.scale, law.lower, law.upper, law.q, answer.z, 0.0, answer.p, answer.u,
+    )  # fmt: skip
 
 
 def whole_step(work: Work) -> Indices:

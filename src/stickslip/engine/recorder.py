@@ -4,7 +4,8 @@ A record is a header and columns that grow. With n steps, nb bodies, nr joint ro
 events:
 
     n + 1 rows   time (), position (nb, 3), quaternion (nb, 4), velocity (nb, 6), contact_start (), event_start ()
-    n rows       status (), iterations (), residual (), seconds (), method (), joint_impulse (nr,)
+    n rows       status (), iterations (), residual (), velocity_error (), force_error (), worst (), seconds (),
+                 method (), joint_impulse (nr,)
     m rows       contacts/{shape_a, shape_b, feature, point, normal, gap, friction, impulse, velocity, state,
                  tangent, moment, spin, left_out}
     e rows       events/{time, step, contact, mu, mu_jam, margin}
@@ -29,7 +30,8 @@ grow in blocks (HDF5's single writer, multiple readers mode, which keeps the fil
 number /steps is raised after the block has been flushed: what it counts is complete. /finished becomes 1 at the end.
 The first bytes of the file, HDF5's user block, say in plain text how long it was then, so that one cut short is known.
 Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load. Files of
-version 1 have neither joints nor events, and none of the columns of VERSION_2: those read as zeros.
+version 1 have neither joints nor events, and none of the columns of ADDED[2]; those of version 1 and 2 have none of
+ADDED[3]: what a file does not have reads as zeros.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ from stickslip.errors import FileError, InputError, reading, replacing, writing
 from stickslip.problems.files import check_hdf5, readable
 from stickslip.scene.model import Floats, Integers, Model, State
 
-FORMAT, FORMAT_VERSION = "stickslip trajectory", 2
+FORMAT, FORMAT_VERSION = "stickslip trajectory", 3
 INTERVAL = 1.0  # seconds between two writes
 BLOCK_BYTES = 2**25  # what waits in memory before it is written all the same
 USER_BLOCK, COMPLETE = 512, b"stickslip trajectory, bytes complete: %020d\n"  # with it a file begins
@@ -100,6 +102,9 @@ def layout(header: Header) -> dict[str, Column]:
         "status": Column(STEPS, np.int8, ()),
         "iterations": Column(STEPS, np.int32, ()),
         "residual": Column(STEPS, np.float64, ()),
+        "velocity_error": Column(STEPS, np.float64, ()),
+        "force_error": Column(STEPS, np.float64, ()),
+        "worst": Column(STEPS, np.int64, ()),
         "seconds": Column(STEPS, np.float64, ()),
         "method": Column(STEPS, np.int8, ()),
         "joint_impulse": Column(STEPS, np.float64, (header.joint_row.size,)),
@@ -125,11 +130,14 @@ EVENT: dict[str, type] = {
     **dict.fromkeys(("step", "contact"), np.int64),
     **dict.fromkeys(("time", "mu", "mu_jam", "margin"), np.float64),
 }  # of a JamEvent; its name is that of the contact
-VERSION_2 = {
-    *("event_start", "method", "joint_impulse"),
-    *(f"contacts/{name}" for name in ("tangent", "moment", "spin", "left_out")),
-    *(f"events/{name}" for name in EVENT),
-}  # columns that version 1 does not have
+ADDED = {
+    2: {
+        *("event_start", "method", "joint_impulse"),
+        *(f"contacts/{name}" for name in ("tangent", "moment", "spin", "left_out")),
+        *(f"events/{name}" for name in EVENT),
+    },
+    3: {"velocity_error", "force_error", "worst"},
+}  # the columns that came with a version
 
 
 def empty() -> Any:
@@ -144,6 +152,7 @@ class Ran(TypedDict):
     formulation: str
     solver: str
     tol: float
+    accept: float
     methods: NotRequired[tuple[str, ...]]
 
 
@@ -163,6 +172,7 @@ class Header:
     solver: str  # what solved them
     tol: float  # that it was asked for
     planar: bool
+    accept: float = math.nan  # residual that it went on with
     world: str = SCENE  # or SYSTEM
     name: str = ""  # of the system
     coordinates: int = 0  # p, of the system
@@ -245,10 +255,13 @@ ARRAYS, TEXTS, NUMBERS, LISTS = (
     tuple(each.name for each in fields(Header) if each.type in types)
     for types in (("Floats", "Integers"), ("str",), ("float", "int", "bool"), ("tuple[str, ...]",))
 )
-HEADER_2 = {
-    *("world", "name", "coordinates", "velocities", "springs"),
-    *("methods", "joint_names", "joint", "joint_a", "joint_b", "joint_row", "joint_row_kind"),
-}  # what version 1 does not have
+HEADER_ADDED = {
+    2: {
+        *("world", "name", "coordinates", "velocities", "springs"),
+        *("methods", "joint_names", "joint", "joint_a", "joint_b", "joint_row", "joint_row_kind"),
+    },
+    3: {"accept"},
+}  # what came with a version
 
 
 @dataclass(eq=False)
@@ -504,7 +517,7 @@ def write_header(file: Any, header: Header) -> None:
 
 def read_header(file: Any, number: int) -> Header:
     """The header of a file of the format version `number`."""
-    older = HEADER_2 if number < 2 else set()
+    older = since(HEADER_ADDED, number)
     fields: dict[str, Any] = {}
     with readable("/header"):
         fields |= {name: file[f"header/{name}"][()] for name in ARRAYS if name not in older}
@@ -560,6 +573,11 @@ def open_file(name: str) -> Any:
         return h5py.File(name, "r", swmr=True)
 
 
+def since(added: dict[int, set[str]], number: int) -> set[str]:
+    """What came after the format version `number`."""
+    return {name for version, names in added.items() if version > number for name in names}
+
+
 def read_record(file: Any, name: str) -> Record:
     with readable("the attributes"):
         found, number = file.attrs.get("format"), file.attrs.get("format_version")
@@ -571,7 +589,8 @@ def read_record(file: Any, name: str) -> Record:
     with readable("/steps and /finished"):
         steps, finished = int(file["steps"][()]), bool(file["finished"][()])
     expected = layout(header)  # looked at after /steps: a run that still writes only adds to them
-    there = [column for column in expected if number >= 2 or column not in VERSION_2]
+    later = since(ADDED, number)
+    there = [column for column in expected if column not in later]
     columns = {column: checked(file, column, expected[column]) for column in there}
     record = Record(header, columns, steps, finished, file, name)
     counted = {POSES: f"those of {steps} steps", STEPS: f"those of {steps} steps"}

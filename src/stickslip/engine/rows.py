@@ -48,12 +48,15 @@ class Rules(NamedTuple):
     """What a run asks of every step."""
 
     law: LawNumbers
-    tol: float  # on the residual
+    tol: float  # on the residual: what each step aims for
+    accept: float  # and what is good enough to go on with
     swept: bool  # contacts obey a cone law, which compiled sweeps solve
     associated: bool  # the associated law instead of Coulomb's
     relaxes_friction: bool  # tangents have a compliance of their own
     euler: bool  # bodies in contact move with their velocity at the end of the step
     sweeps: int  # of Gauss–Seidel at most
+    effort: int  # so many are made in islands of more than `exact` blocks, which then may stop at `accept`
+    exact: int
     patience: int  # see NSGS; for up to `few` contacts, for which the interior point method takes over
     few: int
     long_patience: int  # for more of them
@@ -139,6 +142,7 @@ class Work(NamedTuple):
 
     count: Integers  # type: ignore[assignment]  # (10,)   FOUND … LIMITS
     residual: Floats  # (1,)
+    wrong: Floats  # (2,)   the worst velocity at a contact, and the worst share of a force outside its cone
     free: Booleans  # (nb,)   whether a body moves by the forces on it
     moving: Booleans  # (nb,)   whether it moves at all
     sign: Floats  # (places,)   s
@@ -178,6 +182,9 @@ class Record(NamedTuple):
     iterations: Integers  # (steps,)
     method: Integers  # (steps,)
     residual: Floats  # (steps,)
+    velocity_error: Floats  # (steps,)
+    force_error: Floats  # (steps,)
+    worst: Integers  # (steps,)   contact, of those found in the step; -1 where none is wrong
     joint_impulse: Floats  # (steps, nr)
     contact_start: Integers  # (steps + 1,)
     shape_a: Integers  # (capacity,)
@@ -209,6 +216,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
     return Work(
         count=np.zeros(10, np.int64),
         residual=np.zeros(1),
+        wrong=np.zeros(2),
         free=model.kind == Kind.FREE,
         moving=model.kind != Kind.STATIC,
         sign=np.concatenate([np.ones(bodies), np.where(held.tree.body < 0, -1.0, 1.0)]),
@@ -275,7 +283,8 @@ def room_to_record(work: Work, steps: int, capacity: int) -> Record:
 
     return Record(
         np.empty((steps, bodies, 3)), np.empty((steps, bodies, 4)), np.empty((steps, bodies, 6)),
-        integers(steps), integers(steps), integers(steps), np.zeros(steps),
+        integers(steps), integers(steps), integers(steps), np.zeros(steps), np.zeros(steps), np.zeros(steps),
+        integers(steps),
         np.zeros((steps, work.held.wanted.size)), integers(steps + 1),
         integers(capacity), integers(capacity), integers(capacity), numbers(3), numbers(3), numbers(3), numbers(),
         numbers(), numbers(3), numbers(3), numbers(), numbers(), integers(capacity), integers(capacity),

@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from stickslip.errors import InputError, StepFailed
+from stickslip.errors import InexactWarning, InputError, StepFailed
 from stickslip.problems.files import save
 from stickslip.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from stickslip.engine.trajectory import Trajectory
+
+    S = TypeVar("S", bound=Trajectory)
 
 PATIENT = 2.0  # seconds before a progress bar shows
 
@@ -56,6 +62,13 @@ def progress_bar(steps: int, wanted: bool | None) -> Iterator[Any]:
         bar.stop()
 
 
+def told(run: S) -> S:
+    """The run, after a warning where some of its steps are inexact."""
+    if run.inexact.size:
+        warnings.warn(f"simulate: {run.accuracy}", InexactWarning, stacklevel=3)
+    return run
+
+
 def step_failed(answer: Solution, number: int, which: str, where: str = "") -> StepFailed:
     """The error of a step that was not solved, with its problem saved beside; `which` step it is, and `where`."""
     file = f"stickslip-failed-step-{number}.h5"
@@ -67,7 +80,7 @@ def step_failed(answer: Solution, number: int, which: str, where: str = "") -> S
     return StepFailed(
         f"step {number} {which} was not solved: {answer.method} ended with {answer.status.name}, "
         f"residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}){where}. {kept}; try a "
-        f"smaller dt, a larger tol, another solver, or keep_going=True",
+        f"smaller dt, a larger tol or accept, another solver, or keep_going=True",
         answer,
         number,
         file,

@@ -7,7 +7,8 @@ After SLOW of them all blocks are corrected at once, as long as that does more, 
     Newton     dense and to second order (engine/newton.py), for up to MOST_ROWS; at once where there are joints or few
 
 and sweeps alone are abandoned once their rate predicts too many more. What is left then is solved outside of the loop
-(engine/outside.py).
+(engine/outside.py), unless the island is large and its residual what the run accepts: an effort without end for the
+last digits of a heap, whose rigid contacts have no stable solution that anyone has found, would help nobody.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from stickslip.solvers.nsgs import within
 
 CLOSER = 0.7  # share of tol that is aimed for: what is left adds up from step to step
 SLOW = 2  # sweeps after which all blocks are corrected at once
+OMEGA = 1.3
 FEW_ROWS = 15  # up to which Newton's method comes first
 BY_BODIES, BY_NEWTON, BY_SWEEPS = range(3)
+UNSOLVED, TO_TOL, TO_ACCEPT = range(3)  # how far an island was solved
 
 
 @inlined
 def settle(work, rules, island):
-    """Solve an island. Returns sweeps, residual, whether that is at most tol, and the method."""
+    """Solve an island. Returns sweeps, residual, how far that is solved, and the method."""
     rows, law, answer, n, tol = work.rows, work.law, work.answer, work.count[ACTIVE], CLOSER * rules.tol
     begin, end = work.islands.start[island], work.islands.start[island + 1]
     member = work.islands.member[begin:end]
@@ -51,19 +54,20 @@ def settle(work, rules, island):
                 best, least = share, error
         start_at(member, n, law.mu, answer.start, best, answer.trend, p)
     respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
-    patience = rules.patience if member.size <= rules.few else rules.long_patience
+    patience, large = rules.patience if member.size <= rules.few else rules.long_patience, member.size > rules.exact
     size = row_count(member, n, rows.G.shape[1])
     at_once = work.islands.stiff[island] == 1 or size <= FEW_ROWS
     stage = BY_NEWTON if at_once and size <= MOST_ROWS else BY_SWEEPS if at_once else BY_BODIES
     promising, due, last, before, method = 0.0, 1, 0, np.inf, SWEEPS
     error, solved, made = np.inf, False, 0
     while made < rules.sweeps:
+        omega = OMEGA if large and made >= 4 else 1.0
         made += 1
         change = sweep(
             member, n, work.sign, rows.start, rows.place, rows.G, law.q, law.compliance, soft, law.mu, law.own,
-            law.inverse, law.lower, law.upper, rules.associated, p, z,
+            law.inverse, law.lower, law.upper, rules.associated, omega, p, z,
         )  # fmt: skip
-        if not (made == due or made == rules.sweeps or not promising < change < np.inf):
+        if not (made == due or made == rules.sweeps or made == rules.effort or not promising < change < np.inf):
             continue
         respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
         error, solved = judged(
@@ -84,8 +88,10 @@ def settle(work, rules, island):
             if not helped:
                 stage = BY_NEWTON if size <= MOST_ROWS else BY_SWEEPS
         hope = patience if last >= 8 else 4 * patience  # the first rate is not much to go by
-        slow = not helped and last >= 4 and not within(hope, made - last, before, error, rules.tol)
-        enough = not helped and error <= rules.tol
+        goal = rules.accept if large and error > rules.accept else rules.tol
+        slow = not helped and last >= 4 and not within(hope, made - last, before, error, goal)
+        slow = slow and (made >= rules.effort or not large)
+        enough = (not helped and error <= rules.tol) or (large and made >= rules.effort and error <= rules.accept)
         if solved or enough or slow or change == 0.0 or not error < np.inf:
             break
         promising, due = change * tol / error, made + 2 if helped and made >= SLOW else 2 * made
@@ -95,7 +101,14 @@ def settle(work, rules, island):
             member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
             law.upper, law.q, z, rules.tol, p, answer.u,
         )  # fmt: skip
-    return made, error, solved, method
+    far = TO_TOL if solved else UNSOLVED
+    if not solved and large and error <= rules.accept:
+        error, solved = judged(
+            member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
+            law.upper, law.q, z, rules.accept, p, answer.u,
+        )  # fmt: skip
+        far = TO_ACCEPT if solved else UNSOLVED
+    return made, error, far, method
 
 
 @kernel

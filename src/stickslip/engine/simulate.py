@@ -3,9 +3,10 @@
 Every scene, joint, formulation and solver takes one road: the loop of engine/march.py, which calls the outside where a
 step needs that (engine/engine.py).
 
-A step whose solve fails ends the run with StepFailed: it names the time, the worst contact and its bodies, and the file
-with the problem, which `stickslip solve` reads. With `keep_going` the run goes on from the best impulses found, and the
-trajectory's status says which steps failed.
+A step aims for a residual of tol, and is good enough at one of `accept`: then it is marked INEXACT, and the run warns
+at its end how many there were and which was the worst. A step above that ends the run with StepFailed: it names the
+time, the worst contact and its bodies, and the file with the problem, which `stickslip solve` reads. With `keep_going`
+the run goes on from the best impulses found, and the trajectory's status says which steps failed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from stickslip.engine.engine import Engine, StepNotSolved
 from stickslip.engine.march import Ended
 from stickslip.engine.recorder import CONTACT, Header, Recorder
 from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Record
-from stickslip.engine.running import count_steps, progress_bar, step_failed
+from stickslip.engine.running import count_steps, progress_bar, step_failed, told
 from stickslip.engine.systems import Force, simulate_system
 from stickslip.engine.trajectory import Trajectory
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
@@ -40,7 +41,10 @@ from stickslip.solvers.solution import Solver
 MOST_STEPS = 1024  # in one call of the compiled loop
 CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
 
-OF_STEPS = ("position", "quaternion", "velocity", "status", "iterations", "residual", "method", "joint_impulse")
+OF_STEPS = (
+    *("position", "quaternion", "velocity", "status", "iterations", "residual", "velocity_error", "force_error"),
+    *("worst", "method", "joint_impulse"),
+)
 
 
 def simulate(
@@ -52,6 +56,8 @@ def simulate(
     tol: float | None = None,
     path: str | os.PathLike[str] | None = None,
     keep_going: bool = False,
+    accept: float | None = None,
+    effort: int | None = None,
     progress: bool | None = None,
     watch: Literal["jamming"] | None = None,
     scheme: Scheme | None = None,
@@ -63,14 +69,16 @@ def simulate(
     """Run a scene, or a system in generalized coordinates from (q, v), for `duration` seconds in steps of `dt`.
 
     `friction`: a formulation, Coulomb() where none is given. `solver`: a name or value that suits its problem, that of
-    the formulation where none is given. `tol`: bound on the residual of each step, the problem's own where none is
-    given. `path`: an HDF5 file that grows with the run. `progress`: a bar on stderr; where None, on a terminal and for
-    runs that take more than two seconds. `watch`: "jamming" looks for sliding contacts that enter their locking sector,
-    step by step; what it found is in `events` of the trajectory. `scheme`: how bodies in contact move: "midpoint", by
-    the mean of their velocities at both ends of the step, second order in dt, or "euler", by that at its end, as most
-    papers print it; that of the formulation where none is given. Bodies that nothing touches move by the mean.
-    `q`, `v`, `force`: where a system starts, at rest where there is no v, and generalized forces beside its bias,
-    constant or a function of (t, q, v); a scene has its own.
+    the formulation where none is given. `tol`: the residual that each step aims for, the problem's own where none is
+    given. `accept`: the residual that is good enough to go on with, 1e-2 where none is given; such a step is INEXACT,
+    and the run warns of them at its end. accept=1e-8 lets nothing pass that missed the usual tol. Above it the run
+    raises StepFailed, or with `keep_going` goes on all the same. `path`: an HDF5 file that grows with the run.
+    `progress`: a bar on stderr; where None, on a terminal and for runs that take more than two seconds. `watch`:
+    "jamming" looks for sliding contacts that enter their locking sector, step by step; what it found is in `events` of
+    the trajectory. `scheme`: how bodies in contact move: "midpoint", by the mean of their velocities at both ends of
+    the step, second order in dt, or "euler", by that at its end, as most papers print it; that of the formulation where
+    none is given. Bodies that nothing touches move by the mean. `q`, `v`, `force`: where a system starts, at rest where
+    there is no v, and generalized forces beside its bias, constant or a function of (t, q, v); a scene has its own.
     """
     if not isinstance(world, Scene):
         name = system_name(world)
@@ -78,7 +86,7 @@ def simulate(
             raise InputError(f"simulate: q is None for the system {name!r}, expected its coordinates")
         return simulate_system(
             world, q, np.zeros(world.velocities) if v is None else v, duration, dt, friction, solver, tol, force,
-            keep_going, watch, path, progress, scheme,
+            keep_going, watch, path, progress, scheme, accept,
         )  # fmt: skip
     for name, given in (("q", q), ("v", v), ("force", force)):
         if given is not None:
@@ -88,7 +96,19 @@ def simulate(
     steps = count_steps(duration, dt)
     model, state, drives = compile_scene(scene)
     start = state.copy()
-    engine = Engine(model, state, drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scheme)
+    engine = Engine(
+        model,
+        state,
+        drives,
+        float(dt),
+        formulation,
+        solver or formulation.solver,
+        tol,
+        keep_going,
+        scheme,
+        accept,
+        effort,
+    )
     run = Run(engine, scene.names, watch_for(watch))
     header = Header.of(
         model,
@@ -98,6 +118,7 @@ def simulate(
         formulation=repr(formulation),
         solver=str(engine.solver),
         tol=engine.tol,
+        accept=engine.accept,
         methods=METHODS,
     )
     with Recorder(header, start, path) as recorder, progress_bar(steps, progress) as done:
@@ -108,7 +129,7 @@ def simulate(
         except StepFailed as error:
             error.trajectory = Trajectory(recorder.finish(finished=False))
             raise
-        return Trajectory(recorder.finish())
+        return told(Trajectory(recorder.finish()))
 
 
 def system_name(world: System) -> str:

@@ -57,7 +57,7 @@ class Simulation:
     scene         is compiled as it is now; what is done to it later does not matter here
     dt            step   [s]
     friction      a formulation, Coulomb() where None
-    solver, tol, scheme, keep_going      as in `simulate`
+    solver, tol, scheme, keep_going, accept      as in `simulate`
     """
 
     def __init__(
@@ -69,13 +69,25 @@ class Simulation:
         tol: float | None = None,
         scheme: Scheme | None = None,
         keep_going: bool = False,
+        accept: float | None = None,
+        effort: int | None = None,
     ) -> None:
         formulation: Formulation = Coulomb() if friction is None else friction
         model, state, drives = compile_scene(scene)
         h = checked_seconds("Simulation", "dt", dt)
         self._first = state.copy()
         self._engine = Engine(
-            model, state, drives, h, formulation, solver or formulation.solver, tol, keep_going, scheme
+            model,
+            state,
+            drives,
+            h,
+            formulation,
+            solver or formulation.solver,
+            tol,
+            keep_going,
+            scheme,
+            accept,
+            effort,
         )
         self._names, self._joint_names = scene.names, scene.joint_names
         self._motors = self._engine.work.held.motors.copy()
@@ -238,8 +250,13 @@ class Simulation:
         return float(self._record.residual[0])
 
     @property
+    def velocity_error(self) -> float:
+        """Of the last step: the worst velocity at a contact that its law does not allow   [m/s]"""
+        return float(self._record.velocity_error[0])
+
+    @property
     def status(self) -> Status:
-        """Of the last step; other than SOLVED only with `keep_going`"""
+        """Of the last step: SOLVED, or INEXACT where it missed tol; other words only with `keep_going`"""
         return Status(int(self._record.status[0]))
 
     @property

@@ -20,6 +20,7 @@ from stickslip.engine.places import push, velocity
 from stickslip.jit import kernel
 from stickslip.problems.residual import by_velocities, over, project
 from stickslip.solvers.nsgs import impulse, planar_impulse
+from stickslip.solvers.nsgs import relaxed as over_relaxed
 
 
 @kernel
@@ -60,6 +61,10 @@ def respond(member, n, sign, start, place, G, p, z):
         at, contact = D * i, i < n
         p_1, p_2 = p[at + 1] if contact else 0.0, p[at + 2] if contact and D > 2 else 0.0
         push(start, place, sign, G, i, min(D, 3) if contact else 1, p[at], p_1, p_2, z)
+        if contact and D > 3:  # a moment
+            for t in range(start[i], start[i + 1]):
+                for r in range(6):
+                    z[place[t], r] += sign[place[t]] * G[t, 3, r] * p[at + 3]
 
 
 @kernel
@@ -112,7 +117,7 @@ def cone_distance(mu, shift, p_n, p_1, p_2, u_n, u_1, u_2):
 
 @kernel
 def sweep(
-    member, n, sign, start, place, G, q, compliance, soft, mu, own, V, lower, upper, associated, p, z
+    member, n, sign, start, place, G, q, compliance, soft, mu, own, V, lower, upper, associated, omega, p, z
 ):  # fmt: skip
     """One pass over blocks in order; p and z are updated in place. Returns |Δp|."""
     d, total, relaxed = 2 if own.shape[0] == 4 else 3, 0.0, soft.size > 0
@@ -144,6 +149,8 @@ def sweep(
             u_n -= own[0, i] * p_n + own[1, i] * p_1
             u_1 -= own[2, i] * p_n + own[3, i] * p_1
             x_n, x_1 = planar_impulse(own, mu[i], associated, i, u_n, u_1)
+        if contact and omega > 1.0:
+            x_n, x_1, x_2 = over_relaxed(omega, mu[i], x_n, x_1, x_2, p_n, p_1, p_2)
         d_n, d_1, d_2 = x_n - p_n, x_1 - p_1, x_2 - p_2
         change = d_n * d_n + d_1 * d_1 + d_2 * d_2
         if change == 0.0:

@@ -36,20 +36,22 @@ from scipy import linalg
 from stickslip.dynamics.constrained import drift, pull, response
 from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
 from stickslip.dynamics.joints import RECOVERY
-from stickslip.engine.engine import check_scheme, method_number, step_tolerance
-from stickslip.engine.finish import states_of, unnoticed
-from stickslip.engine.outside import solve_rows
+from stickslip.engine.engine import accepted, check_scheme, method_number, step_tolerance
+from stickslip.engine.finish import states_of, unnoticed, worst_of
+from stickslip.engine.outside import graded, solve_rows
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import METHODS
-from stickslip.engine.running import count_steps, progress_bar, step_failed
+from stickslip.engine.running import count_steps, progress_bar, step_failed, told
 from stickslip.engine.system_trajectory import SystemTrajectory, contact_columns, in_space
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.friction.active import contact_terms, spread
 from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
+from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, vector
 from stickslip.solvers.solution import Solution, Solver
+from stickslip.solvers.status import Status
 
 NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
@@ -89,6 +91,7 @@ def simulate_system(
     path: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     scheme: Scheme | None = None,
+    accept: float | None = None,
 ) -> SystemTrajectory:
     """Run a system from (q, v) for `duration` seconds in steps of `dt`; words are those of `simulate`.
 
@@ -99,40 +102,60 @@ def simulate_system(
     method = solver or formulation.solver
     euler = check_scheme(scheme or formulation.scheme) == "euler"
     tol = step_tolerance(formulation, method, tol)
+    accept = accepted(tol, accept)
     steps = count_steps(duration, dt)
     at = evaluate(system, q, v)
     watching = watch_for(watch)
     header = Header.of_system(
-        system, at, dt=float(dt), formulation=repr(formulation), solver=str(method), tol=tol, methods=METHODS
+        system,
+        at,
+        dt=float(dt),
+        formulation=repr(formulation),
+        solver=str(method),
+        tol=tol,
+        accept=accept,
+        methods=METHODS,
     )
     previous, applied = np.zeros(len(at.A)), applied_force(system, force)
     with Recorder(header, state_of(at), path) as recorder, progress_bar(steps, progress) as done:
         for number in range(steps):
             one = step_system(system, at, dt, applied, number * dt, formulation, method, tol, previous, euler)
-            if not one.answer.solved and not keep_going:
+            status = graded(one.answer, accept)
+            if status not in (Status.SOLVED, Status.INEXACT) and not keep_going:
                 error = step_failed(one.answer, number, f"of {system.name!r} at time {number * dt:g} s")
                 error.trajectory = SystemTrajectory(recorder.finish(finished=False), system)
                 raise error
             events = () if watching is None else look(watching, system, one, number, dt)
-            recorder.append(columns_of(header, one, at.gap, (number + 1) * dt), events)
+            recorder.append(columns_of(header, one, status, at.gap, (number + 1) * dt), events)
             at, previous = one.after, one.impulse
             done(1)
-        return SystemTrajectory(recorder.finish(), system)
+        return told(SystemTrajectory(recorder.finish(), system))
+
+
+def errors_of(answer: Solution) -> dict[str, Any]:
+    """What is wrong with the contacts of an answer; not known (NaN) where they obey no cone law."""
+    problem = answer.problem
+    if not isinstance(problem, ConeProblem):
+        return {"velocity_error": np.nan, "force_error": np.nan, "worst": -1}
+    n, wrong, scale = problem.contacts, np.zeros(2), np.sqrt(problem.weights)
+    worst = worst_of(n, True, np.arange(n), problem.mu, problem.shift, scale, answer.x, answer.y, wrong)
+    return {"velocity_error": wrong[0], "force_error": wrong[1], "worst": worst}
 
 
 def state_of(at: Instant) -> dict[str, Any]:
     return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
 
 
-def columns_of(header: Header, one: SystemStep, gap: Vector, now: float) -> dict[str, Any]:
+def columns_of(header: Header, one: SystemStep, status: Status, gap: Vector, now: float) -> dict[str, Any]:
     """The columns of the recorder for one step, which began with the gaps `gap`."""
     answer, d = one.answer, header.dimension
     step = {
         "time": now,
         **state_of(one.after),
-        "status": int(answer.status),
+        "status": int(status),
         "iterations": one.iterations,
         "residual": answer.residual,
+        **errors_of(answer),
         "seconds": one.seconds,
         "method": method_number(answer.solver) if answer.problem.size else 0,
         "joint_impulse": one.joints,
@@ -175,7 +198,7 @@ def step_system(
     free, back = free_velocity(system, at, h, force, now), pull(at)
     problem = system_problem(system, at, h, free, previous)
     rows, d = formulation.rows(problem), problem.dimension
-    solved = solve_rows(formulation, rows, solver, tol, rows.previous[:, 0] == 0)
+    solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
     velocity, terms = problem.H.T @ v, contact_terms(problem, formulation.law(h))

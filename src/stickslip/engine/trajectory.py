@@ -2,7 +2,8 @@
 
     run.time, run.position(box), run.energy                    over the n + 1 instants, the start included
     run.status, run.residual, run.iterations, run.seconds      of the n steps
-    run.method, run.failures                                   what solved them, and where a solve failed
+    run.method, run.inexact, run.failures                      what solved them, and which missed tol or failed
+    run.velocity_error, run.force_error, run.worst             what is wrong with a step, in m/s, as a share, and where
     run.contacts(step=10), run.joint(0), run.events            what touched, what joints carried, what jammed
 
 Step i leads from time[i] to time[i + 1]. A trajectory is in memory, or in an HDF5 file of which only what is asked for
@@ -154,6 +155,11 @@ class Trajectory:
 
     status = Recorded("status", "(n,) of Status", np.int64)
     residual = Recorded("residual", "(n,) by the yardstick of the problem that was solved")
+    velocity_error = Recorded(
+        "velocity_error", "(n,) the worst velocity at a contact that its law does not allow [m/s]"
+    )
+    force_error = Recorded("force_error", "(n,) the worst share of a friction force that is outside its cone")
+    worst = Recorded("worst", "(n,) the contact of that velocity, among those of its step; -1 where none is", np.int64)
     iterations = Recorded("iterations", "(n,)", np.int64)
     seconds = Recorded("seconds", "(n,) that each step took [s]")
 
@@ -164,8 +170,34 @@ class Trajectory:
 
     @property
     def failures(self) -> Integers:
-        """The steps whose solve failed."""
-        return np.flatnonzero(self.status != Status.SOLVED)
+        """The steps whose solve failed: their residual is above what the run accepts."""
+        return np.flatnonzero((self.status != Status.SOLVED) & (self.status != Status.INEXACT))
+
+    @property
+    def inexact(self) -> Integers:
+        """The steps that missed tol, but not by more than the run accepts."""
+        return np.flatnonzero(self.status == Status.INEXACT)
+
+    @property
+    def accuracy(self) -> str:
+        """In a sentence: how many steps missed tol, and which was the worst, when, where and by how much."""
+        missed = np.flatnonzero(self.status != Status.SOLVED)
+        if not missed.size:
+            return f"every step solved to {np.max(self.residual, initial=0.0):.1e}"
+        counts = [(self.inexact.size, "inexact"), (self.failures.size, "failed")]
+        said = ", ".join(f"{count} of {counted(len(self), 'step')} {word}" for count, word in counts if count)
+        step = missed[np.argmax(np.nan_to_num(self.residual[missed], nan=np.inf))]
+        asked = f"tol {self.header.tol:.0e}, accept {self.header.accept:.0e}"
+        wrong = f"a residual of {self.residual[step]:.1e} and a velocity wrong by {self.velocity_error[step]:.1e} m/s"
+        return f"{said} ({asked}); the worst, at {self.time[step]:g} s, has {wrong}{self._place_of(int(step))}"
+
+    def _place_of(self, step: int) -> str:
+        """Between which bodies the worst contact of a step is."""
+        if self.header.world != SCENE or not 0 <= self.worst[step] < self.contact_count[step]:
+            return ""
+        table = self.contacts(step=step)
+        a, b = (table.names[body[self.worst[step]]] for body in (table.body_a, table.body_b))
+        return f" between {a!r} and {b!r}"
 
     # joints, contacts and events
 
@@ -225,14 +257,13 @@ class Trajectory:
         kind = type(self).__name__
         if self._record.closed:
             return f"{kind}({self._record.path}, closed)"
-        header, residual, failed = self.header, self.residual, self.failures.size
+        header = self.header
         parts = [
             f"{counted(len(self), 'step')} to {self.time[-1]:.6g} s" + ("" if self.finished else ", cut off"),
             counted(header.bodies, "body", "bodies") if header.world == SCENE else repr(header.name),
             counted(self._record.rows("contacts/gap"), "contact"),
             f"{header.formulation} by {header.solver}",
-            f"residual <= {np.max(residual, initial=0.0):.1e}",
-            f"{counted(failed, 'step')} failed" if failed else "every step solved",
+            self.accuracy,
         ]
         return f"{kind}({', '.join(parts)})"
 

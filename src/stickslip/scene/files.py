@@ -43,6 +43,7 @@ class RunSettings:
     friction: Named | None = None
     solver: Named | None = None
     tol: float | None = None
+    accept: float | None = None
 
 
 def load_scene(path: str | os.PathLike[str]) -> Scene:
@@ -207,7 +208,7 @@ def with_axis_angle(given: dict[str, Any]) -> dict[str, Any]:
 def run_settings(entry: schema.RunEntry) -> RunSettings:
     times = {
         name: positive("run", name, getattr(entry, name))
-        for name in ("duration", "dt", "tol")
+        for name in ("duration", "dt", "tol", "accept")
         if getattr(entry, name) is not None
     }
     return RunSettings(**times, friction=named("friction", entry.friction), solver=named("solver", entry.solver))

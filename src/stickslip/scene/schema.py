@@ -74,6 +74,7 @@ class RunEntry(Entry):
     friction: str | dict[str, dict[str, Scalar]] | None = None
     solver: str | dict[str, dict[str, Scalar]] | None = None
     tol: float | None = None
+    accept: float | None = None
 
 
 Orientation = float | Numbers | AxisAngle

@@ -16,6 +16,7 @@ class Status(IntEnum):
     NONFINITE = 4  # the iterate overflowed or became NaN
     NO_SOLUTION = 5  # enumeration shows that the problem has none
     UNBOUNDED = 6  # the residual is small beside impulses that have grown huge, and velocities are wrong
+    INEXACT = 7  # of a step: its residual is above tol, but not above what the run accepts
 
 
 SOLVED, RAY, MAX_ITER, STALLED, NONFINITE = (int(status) for status in list(Status)[:5])  # for kernels
