@@ -184,7 +184,7 @@ def test_a_sweep_solves_block_after_block(made):
     step.judged(p, u)
     sweep(
         step.members, step.n, work.sign, rows.start, rows.place, rows.G, law.q, law.compliance, step.soft, law.mu,
-        law.own, law.inverse, law.lower, law.upper, rules.associated, p, answer.z,
+        law.own, law.inverse, law.lower, law.upper, rules.associated, 1.0, p, answer.z,
     )  # fmt: skip
     swept = answer.z.copy()
     step.judged(p, u)

@@ -243,6 +243,8 @@ def check_scheme(scheme: Scheme) -> Scheme:
 def step_tolerance(formulation: Formulation, solver: str | Solver, tol: float | None) -> float:
     """That each step is solved to: the caller's, the solver's, or that of the problems the formulation makes."""
     given = getattr(solver, "tol", formulation.tolerance) if tol is None else tol
+    if not (isinstance(given, int | float) and 0.0 < given < np.inf):
+        raise InputError(f"simulate: tol is {given!r}, expected a positive number")
     return float(given)
 
 

@@ -245,22 +245,21 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
 
 def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float, accept: float, exact: bool) -> Solved:
     """What compiled sweeps left: by the interior point method, and where that fails or there are too many contacts for
-    it by all that `auto` knows. It aims for tol where the island is to be solved `exact`, for accept otherwise; `auto`
-    goes no further than accept."""
+    it by all that `auto` knows. It aims for tol where the island is to be solved `exact`, for accept otherwise."""
     posed = pose(formulation, rows)
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
-    start, iterations = posed.start, 0
+    start, iterations, goal = posed.start, 0, tol if exact else accept
     if problem.contacts <= MOST_CONTACTS:
-        answer = ConeInteriorPoint(tol=CLOSER * (tol if exact else accept)).solve(problem, start)
+        answer = ConeInteriorPoint(tol=CLOSER * goal).solve(problem, start)
         if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
             answer = replace(answer, status=Status.SOLVED, solver=ConeInteriorPoint(tol=tol))
             return Solved(posed.decode(answer.x), answer, answer.iterations, Status.SOLVED)
-        if judge(problem, answer.x, accept)[2]:
+        if not exact and judge(problem, answer.x, accept)[2]:
             return Solved(posed.decode(answer.x), answer, answer.iterations, Status.INEXACT)
         start, iterations = answer.x if answer.residual < np.inf else start, answer.iterations
-    answer = solve(problem, method="auto", tol=accept, x0=start)
-    status = answer.status
-    if answer.solved and not judge(problem, answer.x, tol)[2]:
+    answer = solve(problem, method="auto", tol=goal, x0=start)
+    status = graded(answer, accept)
+    if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:
         status = Status.INEXACT
     return Solved(posed.decode(answer.x), answer, iterations + answer.iterations, status)
 
