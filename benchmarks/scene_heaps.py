@@ -16,7 +16,7 @@ def balls(count: int, seed: int, dt: float, steps: int, side: float, friction: f
     rng, scene = np.random.default_rng(seed), ss.Scene()
     open_box(scene, side, friction)
     across = int(side / 0.115)
-    for place in lattice(count, across, side, 0.111, rng, 1e-3):
+    for place in lattice(count, across, side, 0.113, rng, 1e-3):
         radius = 0.05 * (1 + 0.1 * rng.uniform(-1, 1))
         scene.add_sphere(radius, density=1000.0, position=tuple(place), friction=friction)
     name = f"balls-{count}" + (f"-seed-{seed}" if seed else "") + ("" if friction == 0.5 else f"-mu-{friction:g}")
@@ -31,7 +31,7 @@ def boxes(count: int, dt: float, steps: int, side: float, friction: float = 0.5)
     """Boxes of three sizes, dropped at any angle."""
     rng, scene = np.random.default_rng(1), ss.Scene()
     open_box(scene, side, friction)
-    for place in lattice(count, int(side / 0.2), side, 0.2, rng, 5e-3, (0, 0, 0.1)):
+    for place in lattice(count, round(side / 0.22), side, 0.22, rng, 5e-3, (0, 0, 0.1)):
         size = rng.choice([0.08, 0.1, 0.12], 3)
         scene.add_box(tuple(size), density=500.0, position=tuple(place), orientation=turned(rng), friction=friction)
     name = f"boxes-{count}" + (f"-{1e3 * dt:g}ms" if dt != 5e-3 else "") + (f"-mu-{friction:g}" if friction > 1 else "")
@@ -85,7 +85,7 @@ def compounds(count: int = 60) -> Case:
         [Box((0.16, 0.04, 0.04)), Box((0.04, 0.04, 0.12), (0.06, 0, 0.08))],
         [Box((0.18, 0.03, 0.03)), Box((0.03, 0.18, 0.03)), Box((0.03, 0.03, 0.18))],
     )
-    for k, place in enumerate(lattice(count, 4, side, 0.24, rng, 5e-3)):
+    for k, place in enumerate(lattice(count, 3, side, 0.26, rng, 5e-3)):
         scene.add_body(kinds[k % 3], density=800.0, position=tuple(place), orientation=turned(rng))
 
     def checks(course: Course) -> list[Check]:
@@ -157,10 +157,10 @@ HEAPS = (
     lambda: balls(200, 2, 2e-3, 800, 0.6),
     lambda: balls(200, 0, 5e-3, 400, 0.6, friction=5.0),
     lambda: balls(1000, 0, 2e-3, 1000, 1.0),
-    lambda: boxes(50, 5e-3, 300, 0.6),
-    lambda: boxes(50, 1e-2, 150, 0.6),
-    lambda: boxes(300, 5e-3, 400, 1.0),
-    lambda: boxes(50, 5e-3, 300, 0.6, friction=5.0),
+    lambda: boxes(50, 5e-3, 400, 0.66),
+    lambda: boxes(50, 1e-2, 200, 0.66),
+    lambda: boxes(300, 5e-3, 400, 1.1),
+    lambda: boxes(50, 5e-3, 400, 0.66, friction=5.0),
     mixed,
     capsules,
     compounds,

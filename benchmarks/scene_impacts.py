@@ -330,13 +330,13 @@ def tiny() -> Case:
     """Grains of a millimetre and milligrams in a box of a centimetre, 0.1 ms."""
     rng, scene = np.random.default_rng(9), ss.Scene()
     open_box(scene, 0.01)
-    for k, place in enumerate(lattice(60, 4, 0.01, 1.6e-3, rng, 5e-5)):
+    for k, place in enumerate(lattice(60, 4, 0.01, 2e-3, rng, 5e-5)):
         said = {"density": 2500.0, "position": tuple(place), "orientation": turned(rng)}
         if k % 2:
             scene.add_box(1e-3, **said)
         else:
             scene.add_sphere(5e-4, **said)
-    return Case("tiny", "units", scene, 2e-4, 500, lambda course: [inside(course, 0.01, 0.0), at_rest(course, 5e-3)])
+    return Case("tiny", "units", scene, 2e-4, 1000, lambda course: [inside(course, 0.01, 0.0), at_rest(course, 5e-3)])
 
 
 def huge() -> Case:
