@@ -24,7 +24,7 @@ from stickslip.solvers.nsgs import within
 
 CLOSER = 0.7  # share of tol that is aimed for: what is left adds up from step to step
 SLOW = 2  # sweeps after which all blocks are corrected at once
-OMEGA = 1.3
+OMEGA = 1.3  # over-relaxation of sweeps over large islands, from the fifth on
 FEW_ROWS = 15  # up to which Newton's method comes first
 BY_BODIES, BY_NEWTON, BY_SWEEPS = range(3)
 UNSOLVED, TO_TOL, TO_ACCEPT = range(3)  # how far an island was solved

@@ -6,8 +6,9 @@ Block after block is solved exactly with the others held, and the places it acts
     z <- z + s G_iᵀ Δp_i,           W_ii = s G_i G_iᵀ + ε_i
 
 A contact alone is solved by solvers/contact.py, a bounded joint row by λ <- λ - u / W_ii, cut to its bounds. A sweep
-costs what the rows cost, however many share a body. It is not over-relaxed: from the impulses of the step before
-there is little left to do, and over-relaxation stirs the corners of a box, whose loads are not determined.
+costs what the rows cost, however many share a body. Contacts of large islands are over-relaxed, as in solvers/nsgs.py.
+Those of small ones are not: from the impulses of the step before there is little left to do, and over-relaxation stirs
+the corners of a box, whose loads are not determined.
 
 The residual is that of problems/residual.py, with the natural map λ - P(λ - u) of bounded rows beside the contacts'.
 """
