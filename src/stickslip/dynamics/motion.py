@@ -39,6 +39,7 @@ from stickslip.scene.model import Floats, Integers, Kind, Model
 STATIC, FREE = int(Kind.STATIC), int(Kind.FREE)
 NEWTON_LIMIT = 20
 CLOSE = 1e-15  # relative Newton step after which ω is exact to rounding
+FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
 SMALL = 1e-4  # angle below which a of (2) is its series, exact to rounding
 
 
@@ -60,6 +61,7 @@ class Bodies(NamedTuple):
     root: Floats  # (nb, 3, 3)   R S: that of the inverse inertia in world axes
     inverse: Floats  # (nb, 3, 3)   inverse inertias, world axes
     reach: Floats  # (nb,)   how far the surface may come in this step
+    further: Floats  # (nb,)   how far it came in a try of this step, where that was more
     v: Floats  # (nb, 6)   velocities at the end of this step
     turned: Floats  # (nb, 3)   Π - I ω₀ of (3), world axes
 
@@ -82,6 +84,7 @@ def bodies_of(model: Model) -> Bodies:
         np.zeros((count, 3, 3)),
         np.zeros((count, 3, 3)),
         np.empty(count),
+        np.zeros(count),
         np.empty((count, 6)),
         np.zeros((count, 3)),
     )
@@ -115,7 +118,7 @@ def free_motion(bodies, state, h):
             for a in range(6):
                 v[i, a] += bodies.told[i, a]
             continue
-        bodies.reach[i] += fall
+        bodies.reach[i] = max(bodies.reach[i] + fall, bodies.further[i])
         to_world(bodies.root_inertia[i], R[i], bodies.root[i], inverse[i])
         turned[i, 0] = turned[i, 1] = turned[i, 2] = 0.0
         if not bodies.planar and gyroscopic(bodies.inertia[i], v[i]):
@@ -128,6 +131,20 @@ def surface_speed(v, radius):
     """The greatest speed on the surface of a ball that moves with v."""
     spin = math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
     return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + spin * radius
+
+
+@bare
+def comes_further(bodies, h, v):
+    """Does a surface come further with the velocities v than contacts were looked for, by more than FURTHER of its
+    size? `reach` and `further` then say how far."""
+    more = False
+    for i in range(v.shape[0]):
+        if bodies.kind[i] == FREE:
+            way = h * surface_speed(v[i], bodies.radius[i])
+            if way > bodies.reach[i] + FURTHER * bodies.radius[i]:
+                bodies.reach[i] = bodies.further[i] = way
+                more = True
+    return more
 
 
 @bare

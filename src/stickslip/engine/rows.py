@@ -34,7 +34,7 @@ from stickslip.scene.model import Floats, Integers, Kind, Model, Motors
 Booleans = NDArray[np.bool_]
 
 # places in Work.count
-FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS = range(10)
+FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS, TRIES = range(11)
 METHODS = (
     *("none", "sweeps", "correction"),  # of the compiled loop
     *("ConeInteriorPoint", "ConeNewton", "NSGS", "BodyNSGS", "APGD", "ADMM", "FixedPoint", "Conic"),
@@ -140,7 +140,7 @@ class Islands(NamedTuple):
 class Work(NamedTuple):
     """All that the steps of a run share and fill anew."""
 
-    count: Integers  # type: ignore[assignment]  # (10,)   FOUND … LIMITS
+    count: Integers  # type: ignore[assignment]  # (11,)   FOUND … TRIES
     residual: Floats  # (1,)
     wrong: Floats  # (2,)   the worst velocity at a contact, and the worst share of a force outside its cone
     free: Booleans  # (nb,)   whether a body moves by the forces on it
@@ -214,7 +214,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
     )
     return Work(
-        count=np.zeros(10, np.int64),
+        count=np.zeros(11, np.int64),
         residual=np.zeros(1),
         wrong=np.zeros(2),
         free=model.kind == Kind.FREE,
