@@ -19,7 +19,13 @@ from stickslip.solvers.solve import solve
 
 pytestmark = pytest.mark.core
 M, H, G, MU, SPEED = 2.0, 0.01, 9.81, 0.3, 4.0
-STABILISATIONS = {"gap": ss.Gap(1.0), "gentle": ss.Gap(0.2), "springs": ss.Relaxation(), "none": None}
+STABILISATIONS = {
+    "gap": ss.Gap(1.0),
+    "gentle": ss.Gap(0.2),
+    "braked": ss.Gap(0.2, brake=0.1),
+    "springs": ss.Relaxation(),
+    "none": None,
+}
 RESTITUTIONS, APPROACHES, GAPS = (0.0, 0.5), (-5e-4, -0.5), (2e-2, 5e-4, 0.0, -1e-3)
 RIGID, SOFT = {}, {"stiffness": 1e4, "damping": 10.0, "stiffness_tangent": 1e4, "damping_tangent": 10.0}
 CASES = list(product(RESTITUTIONS, APPROACHES, GAPS, (RIGID, SOFT)))
@@ -48,8 +54,11 @@ def normal_velocity(law, e, u, gap, springs):
         return max(free, -e * u if isinstance(law.impact, ss.Newton) else -e * free)
     if law.stabilisation is None:
         return free if gap > 0 else max(free, 0.0)
+    if isinstance(law.stabilisation, ss.Gap) and gap > 0:
+        return max(free, -gap / H)
     if isinstance(law.stabilisation, ss.Gap):
-        return max(free, -(gap if gap > 0 else law.stabilisation.recovery * gap) / H)
+        comes_out = -law.stabilisation.recovery * gap / H
+        return max(free, min(comes_out, np.sqrt(-2 * law.stabilisation.brake * gap)) if gap < 0 else 0.0)
     if not springs:
         return max(free, -gap / H)
     k, b = springs["stiffness"], springs["damping"]

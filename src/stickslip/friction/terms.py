@@ -38,6 +38,7 @@ class LawNumbers(NamedTuple):
     h: float  # step   [s]
     stabilised: int  # NOTHING, GAP or SPRINGS
     recovery: float  # share of an overlap that a step takes back, by a gap term
+    brake: float  # deceleration that stops at the surface what is pushed out by it   [m/s²]
     stiffness: float  # of normals   [N/m]
     damping: float  # [N s/m]
     stiffness_tangent: float  # [N/m]
@@ -49,10 +50,12 @@ class LawNumbers(NamedTuple):
 
 def law_numbers(h: float, stabilisation: Stabilisation, impact: Impact, slip_speed: float) -> LawNumbers:
     springs = stabilisation if isinstance(stabilisation, Relaxation) else Relaxation()
+    gap = stabilisation if isinstance(stabilisation, Gap) else Gap()
     return LawNumbers(
         h=float(h),
         stabilised=NOTHING if stabilisation is None else GAP if isinstance(stabilisation, Gap) else SPRINGS,
-        recovery=float(stabilisation.recovery) if isinstance(stabilisation, Gap) else 0.0,
+        recovery=float(gap.recovery),
+        brake=float(gap.brake),
         stiffness=given_or_own(springs.stiffness),
         damping=given_or_own(springs.damping),
         stiffness_tangent=given_or_own(springs.stiffness_tangent),
@@ -87,11 +90,18 @@ def normal_terms(law, gap, restitution, u_n, bouncing, stiffness, damping):
     if law.stabilised == NOTHING:
         return 0.0, 0.0
     if law.stabilised == GAP:
-        return (gap if gap > TOUCHING else law.recovery * gap) / law.h, 0.0
+        return (gap / law.h if gap > TOUCHING else recovered(law, gap)), 0.0
     k = stiffness if law.stiffness < 0.0 else law.stiffness
     b = damping if law.damping < 0.0 else law.damping
     share = 1.0 / law.h if k == math.inf else k / (law.h * k + b)
     return share * gap, compliance(law.h, k, b)
+
+
+@kernel
+def recovered(law, gap):
+    """d of a gap term for an overlap, and for a gap that is rounding."""
+    d = law.recovery * gap / law.h
+    return max(d, -math.sqrt(-2.0 * law.brake * gap)) if gap < 0.0 else d
 
 
 @kernel
