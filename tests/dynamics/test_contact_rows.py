@@ -140,7 +140,7 @@ def test_rows_give_the_velocity_of_a_against_b(planar, spin):
     there = []
     for sign in (1.0, -1.0):
         later = state.copy()
-        move(work.bodies, later, sign * h, state.velocity, work.hit)
+        move(work.bodies, later, sign * h, state.velocity, work.share)
         there.append(later)
 
     def displaced(body, x):

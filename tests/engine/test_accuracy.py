@@ -47,7 +47,8 @@ def test_a_heap_runs_to_its_end_and_says_what_it_missed():
     assert min(gaps) > -0.01 * R
 
 
-def test_without_mercy_a_step_that_misses_tol_ends_the_run():
+def test_without_mercy_a_step_that_misses_tol_ends_the_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where its problem is saved
     with pytest.raises(ss.StepFailed, match="larger tol or accept") as failed:
         ss.simulate(heap(), 0.6, 0.005, tol=1e-15, accept=1e-15)
     assert failed.value.trajectory.residual.max(initial=0.0) <= 1e-15

@@ -19,7 +19,7 @@ impulses I (ω⁺ - ω₀) are added to the angular momentum, which at the end o
 
 A body moves (`move`) with the mean of its velocities at the two ends of the step, ½ (v + v⁺) and ½ (I⁻¹Π + ω⁺): exact
 under constant forces, second order otherwise, and ω̄ where nothing acts. Where it is hit it moves with v⁺, all of the
-step, so that what has been stopped at a surface stays there.
+step, so that what has been stopped at a surface stays there; where it bounces, with a share of it (friction/terms.py).
 
 So bodies that only act on each other keep theirs exactly. To first order in h the gyroscopic terms add up to the usual
 torque -ω × I ω. Where I is a multiple of the identity they vanish, and in the plane too.
@@ -37,6 +37,7 @@ from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
 STATIC, FREE = int(Kind.STATIC), int(Kind.FREE)
+MEAN, END = 0.5, 1.0  # shares of v⁺ in the velocity by which a body moves
 NEWTON_LIMIT = 20
 CLOSE = 1e-15  # relative Newton step after which ω is exact to rounding
 FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
@@ -244,14 +245,13 @@ def times_transposed(A, x, y, z):
 
 
 @bare
-def move(bodies, state, h, v, hit):
-    """Move every body for a time h, with v (nb, 6) at its end; where it is hit (nb,), with v all of the time."""
+def move(bodies, state, h, v, shares):
+    """Move every body for a time h, with v (nb, 6) at its end, by its share (nb,) of v and the rest of that before."""
     for i in range(v.shape[0]):
         if bodies.kind[i] == STATIC:
             continue
         before = state.velocity[i]
-        share = 1.0 if hit[i] else 0.5
-        rest = 1.0 - share
+        share, rest = shares[i], 1.0 - shares[i]
         for a in range(3):
             state.position[i, a] += h * (share * v[i, a] + rest * before[a])
         turn(

@@ -19,7 +19,16 @@ from stickslip.dynamics.held import hold, rates, row_rate, run_motors
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import free_motion
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLANDS, LIMITS, NEEDED
-from stickslip.friction.terms import TAKES_PART, bounces, friction_of, normal_terms, part, slip_of, tangent_terms
+from stickslip.friction.terms import (
+    NOTHING,
+    TAKES_PART,
+    bounces,
+    friction_of,
+    normal_terms,
+    part,
+    slip_of,
+    tangent_terms,
+)
 from stickslip.jit import bare, inlined
 from stickslip.solvers.nsgs import invert_blocks
 
@@ -45,8 +54,9 @@ def prepare(state, rules, work, memory):
     if found > contacts.gap.size:
         return False
     n = choose(
-        surfaces.body, surfaces.material, surfaces.restitution, state, rules.law, contacts, found, rows.part, rows.found
-    )
+        surfaces.body, surfaces.material, surfaces.restitution, state, rules.law, contacts, found, answer.free,
+        rows.part, rows.found,
+    )  # fmt: skip
     count[ACTIVE] = n
     fill_rows(
         n, rows.found, contacts.shape_a, contacts.shape_b, contacts.normal, contacts.point, surfaces.body,
@@ -100,21 +110,28 @@ def hold_free(held, free):
 
 
 @bare
-def choose(shape_body, material, restitution, state, law, contacts, found, parts, active):
+def choose(shape_body, material, restitution, state, law, contacts, found, free, parts, active):
     """Which contacts take part; those left out are recorded but have no rows. Returns how many do."""
     n = 0
     for i in range(found):
         a, b = contacts.shape_a[i], contacts.shape_b[i]
-        e, u_n = restitution[material[a], material[b]], 0.0
-        if e > 0.0 and contacts.gap[i] > 0.0:
+        e, bouncing = restitution[material[a], material[b]], False
+        if e > 0.0 and law.stabilised == NOTHING:  # elsewhere all take part
             x, normal, body_a, body_b = contacts.point[i], contacts.normal[i], shape_body[a], shape_body[b]
-            u_n = along(x, normal, state.position[body_a], state.velocity[body_a])
-            u_n -= along(x, normal, state.position[body_b], state.velocity[body_b])
-        parts[i] = part(law, contacts.gap[i], e, u_n)
+            u_n = approach(x, normal, state.position, state.velocity, body_a, body_b)
+            u_f = approach(x, normal, state.position, free, body_a, body_b)
+            bouncing = bounces(law, contacts.gap[i], e, u_n, u_f)
+        parts[i] = part(law, contacts.gap[i], bouncing)
         if parts[i] == TAKES_PART:
             active[n] = i
             n += 1
     return n
+
+
+@bare
+def approach(x, n, position, velocity, a, b):
+    """The velocity along n of the point x of body a relative to that of body b."""
+    return along(x, n, position[a], velocity[a]) - along(x, n, position[b], velocity[b])
 
 
 @bare
@@ -245,9 +262,10 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         u = law.before[D * i : D * i + D]
         slip = slip_of(u[1], u[2] if D > 2 else 0.0, u[3] if D > 3 else 0.0, surfaces.patch[a, b])
         e = surfaces.restitution[a, b]
-        law.restitution[i] = e if bounces(numbers, e, u[0]) else 0.0
+        bouncing = bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
+        law.restitution[i] = e if bouncing else 0.0
         d, law.compliance[i] = normal_terms(
-            numbers, contacts.gap[k], e, u[0], surfaces.stiffness[a, b], surfaces.damping[a, b]
+            numbers, contacts.gap[k], e, u[0], bouncing, surfaces.stiffness[a, b], surfaces.damping[a, b]
         )
         law.compliance_tangent[i], law.damped[i] = tangent_terms(
             numbers, surfaces.stiffness_tangent[a, b], surfaces.damping_tangent[a, b]

@@ -134,6 +134,7 @@ class Islands(NamedTuple):
     member: Integers  # (nb,)
     stiff: Integers  # (nb,)   1 where an island has joints
     swept: Integers  # (nb,)   how many sweeps an island took, 0 where it was solved outside
+    leans: Booleans  # (nb,)   whether something that is not free pushes an island
     degree: Integers  # (bodies,)   zeros, for engine/correct.py
 
 
@@ -146,7 +147,7 @@ class Work(NamedTuple):
     free: Booleans  # (nb,)   whether a body moves by the forces on it
     moving: Booleans  # (nb,)   whether it moves at all
     sign: Floats  # (places,)   s
-    hit: Booleans  # (nb,)   whether it moves with its velocity at the end of the step
+    share: Floats  # (nb,)   of its velocity at the end of the step in that by which a body moves
     gain: Floats  # (nb,)   room
     frame: Floats  # (3, 3)   room
     bodies: Bodies
@@ -220,7 +221,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         free=model.kind == Kind.FREE,
         moving=model.kind != Kind.STATIC,
         sign=np.concatenate([np.ones(bodies), np.where(held.tree.body < 0, -1.0, 1.0)]),
-        hit=np.zeros(bodies, np.bool_),
+        share=np.zeros(bodies),
         gain=np.zeros(bodies),
         frame=np.zeros((3, 3)),
         bodies=bodies_of(model),
@@ -254,7 +255,7 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
-        integers(blocks), integers(blocks), integers(bodies),
+        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), integers(bodies),
     )  # fmt: skip
     return {
         "contacts": room_for(capacity),

@@ -4,7 +4,7 @@ One step of size h from (q, v), G the rows of the constraint, e its error, S = G
 
     v_f = v + h a(t + h/2, q_m, v_m)            without contacts and constraint, a = M⁻¹ (f - c) at the middle     (1)
     M(q) v⁺ = M(q) v_f + Aᵀ(q) p + Gᵀ(q) ν      p by the formulation, ν so that G(q) v⁺ = 0                        (2)
-    q⁺ = q moved by h w + D                     w = (v + v⁺)/2, or v⁺ where something is hit                       (3)
+    q⁺ = q moved by h w + D                     w = s v⁺ + (1 - s) v, s = ½, or 1 where something is hit           (3)
     v_next = v̂ - M⁻¹Gᵀ S⁺ G v̂ at q⁺             v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ G v_f / 2                          (4)
 
 (2) is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
@@ -16,7 +16,8 @@ drift, kick, drift. Where nothing is hit, steps are of order two, and the energy
 
 Something is hit where a contact carries an impulse that was approached faster than the formulation's rest speed, and
 where contacts would give energy, p·½ (u + u⁺) > 0; with the scheme "euler", by which most papers define their
-formulation, where any contact carries one. Then (3) is Euler's.
+formulation, where any contact carries one. Then (3) is Euler's. Where contacts only bounce s is theirs, that of
+friction/terms.py.
 
 [1] Andersen, Rattle: a "velocity" version of the Shake algorithm, J. Computational Physics 52 (1983) 24-34.
 """
@@ -36,6 +37,7 @@ from scipy import linalg
 from stickslip.dynamics.constrained import drift, pull, response
 from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
 from stickslip.dynamics.joints import RECOVERY
+from stickslip.dynamics.motion import END, MEAN
 from stickslip.engine.engine import accepted, check_scheme, method_number, step_tolerance
 from stickslip.engine.finish import states_of, unnoticed, worst_of
 from stickslip.engine.outside import graded, solve_rows
@@ -48,6 +50,7 @@ from stickslip.friction.active import contact_terms, spread
 from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
+from stickslip.friction.terms import LawNumbers, bounced_share
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, vector
 from stickslip.solvers.solution import Solution, Solver
@@ -202,8 +205,8 @@ def step_system(
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
     velocity, terms = problem.H.T @ v, contact_terms(problem, formulation.law(h))
-    hit = hits(problem, formulation.impact.rest_speed, euler, tol, impulses.p, velocity)
-    w = v if hit else 0.5 * (at.v + v)
+    s = share_of(problem, formulation.law(h), terms.bounces, euler, tol, impulses.p, velocity)
+    w = s * v + (1.0 - s) * at.v
     q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w))
     after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free))
     if len(at.G):
@@ -242,12 +245,28 @@ def free_velocity(
     return at.v + h * linalg.solve(M, force(now + 0.5 * h, q, v) - bias, assume_a="pos")
 
 
-def hits(problem: ContactProblem, rest_speed: float, euler: bool, tol: float, p: Vector, velocity: Vector) -> bool:
-    """Is something hit in this step?"""
+def share_of(
+    problem: ContactProblem,
+    law: LawNumbers,
+    bouncing: NDArray[np.bool_],
+    euler: bool,
+    tol: float,
+    p: Vector,
+    velocity: Vector,
+) -> float:
+    """s of (3)."""
     d, before = problem.dimension, problem.start_velocity
-    carries, fast = p.reshape(-1, d).any(axis=1), before[::d] < -rest_speed
-    gain = p @ (before + velocity) / 2 - unnoticed(tol) * float(np.abs(velocity).max(initial=0.0)) * p[::d].sum()
-    return bool((carries & (fast | euler)).any() or gain > 0)
+    carries, fast = p.reshape(-1, d).any(axis=1), before[::d] < -law.rest_speed
+    others = np.repeat(~bouncing, d)
+    gain = (p * others) @ (before + velocity) / 2
+    gain -= unnoticed(tol) * float(np.abs(velocity).max(initial=0.0)) * p[::d].sum()
+    if (carries & ~bouncing & (fast | euler)).any():
+        return END
+    shares = [
+        bounced_share(law, problem.gap[i], problem.restitution[i], before[d * i], velocity[d * i])
+        for i in np.flatnonzero(carries & bouncing)
+    ]
+    return max(shares, default=END if gain > 0 else MEAN)
 
 
 def weights(problem: ContactProblem) -> Vector:

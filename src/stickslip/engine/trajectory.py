@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from stickslip.engine.recorder import CONTACT, EVENT, SCENE, Header, Record, open_record, save_record
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import InputError
-from stickslip.friction.terms import APART, WILL_BOUNCE
+from stickslip.friction.terms import APART
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.problems.matrix import shortened
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
@@ -33,7 +33,7 @@ from stickslip.scene.values import rotated
 from stickslip.solvers.solution import Status
 
 LISTED = 12  # contacts that the text of a table shows
-LEFT_OUT = {APART: "apart", WILL_BOUNCE: "will bounce"}
+LEFT_OUT = {APART: "apart"}
 
 Plot = Literal["path", "energy", "impulses", "residual"]
 
@@ -369,7 +369,7 @@ class Contact(NamedTuple):
     tangent: Floats  # unit, world; the other tangent is normal × tangent
     moment: float  # impulse about the normal, on A   [N m s]
     spin: float  # angular velocity of A relative to B about the normal after the step   [rad/s]
-    left_out: int  # 0 takes part in the problem, 1 apart, 2 will bounce
+    left_out: int  # 0 takes part in the problem, 1 apart
 
 
 @dataclass(frozen=True, eq=False, repr=False)
