@@ -318,8 +318,10 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, island, swep
 def worst_of(n, cones, found, mu, shift, scale, p, u, wrong):
     """The contact whose velocity is most wrong, -1 where none is. `wrong`: that velocity, |p - P_K(p - ρ ũ)| / ρ with
     ρ = s², and the greatest share of a friction impulse above μ p_n. Where the law is no cone's, of normals alone."""
-    D, worst = p.size // mu.size, -1
     wrong[0] = wrong[1] = 0.0
+    if n == 0:
+        return -1
+    D, worst = p.size // mu.size, -1
     for i in range(n):
         at, s = D * i, scale[i]
         if cones:
