@@ -95,7 +95,8 @@ class MujocoWorld:
         for k, (i, block) in enumerate(zip(self.bodies, setting.blocks, strict=True)):
             if is_free(setting, k):
                 first = self.model.body_dofadr[i]
-                self.data.qvel[first : first + 6] = (*block.velocity, *block.spin)  # nothing is turned at the start
+                spin = matrix(np.array(block.orientation)).T @ block.spin  # in body axes
+                self.data.qvel[first : first + 6] = (*block.velocity, *spin)
             self.data.xfrc_applied[i, :3] = block.force
         driven = (joint.motor for joint in setting.joints if has_actuator(joint))
         self.data.ctrl[:] = [motor.speed for motor in driven if motor is not None]
@@ -255,10 +256,14 @@ class BulletWorld:
                 return engine.createCollisionShape(engine.GEOM_BOX, halfExtents=half, **frame, **world)
 
     def add(self, block: Block, maximal: bool, damping: float) -> int:
-        assert block.orientation == UPRIGHT
         engine, world, shape = self.engine, {"physicsClientId": self.world}, self.shape_of(block)
         body: int = engine.createMultiBody(
-            block.mass, shape, basePosition=block.position, useMaximalCoordinates=maximal, **world
+            block.mass,
+            shape,
+            basePosition=block.position,
+            baseOrientation=scalar_last(block.orientation),
+            useMaximalCoordinates=maximal,
+            **world,
         )
         engine.changeDynamics(
             body,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import secrets
 import sys
 import textwrap
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stickslip import __version__
-from stickslip.errors import FileError, InputError, SolveFailed
+from stickslip.errors import InexactWarning, InputError, SolveFailed, replacing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,7 +81,8 @@ def solve(ctx: click.Context, file: str, method: str, tol: float | None, target:
 @click.option("--dt", type=float, help="Step in seconds.  [default: what the file says]")
 @click.option("--friction", metavar="NAME", help="A formulation, such as phantom or stewart_trinkle:directions=4.")
 @click.option("--solver", metavar="NAME", help="A solver of its problem, such as lemke or nsgs.")
-@click.option("--tol", type=float, help="Bound on the residual of each step.")
+@click.option("--tol", type=float, help="Residual that each step aims for.")
+@click.option("--accept", type=float, help="Residual that is good enough to go on with.  [default: 1e-2]")
 @click.option("--save", "target", metavar="PATH", help="Write the trajectory to an HDF5 file while it runs.")
 @click.option("--plot", "picture", metavar="PATH", help="Draw the run as .png, .pdf or .svg.")
 @click.option(
@@ -103,6 +102,7 @@ def run(
     friction: str | None,
     solver: str | None,
     tol: float | None,
+    accept: float | None,
     target: str | None,
     picture: str | None,
     what: Any,
@@ -110,7 +110,7 @@ def run(
 ) -> None:
     """Simulate a scene and print what came of it. Options go before what the section `run` of the file says.
 
-    Exit code 0: every step solved. 1: a step was not. 2: bad input.
+    Exit code 0: every step solved, or accepted. 1: a step was not. 2: bad input.
     """
     from stickslip.engine.names import formulation, read_formulation, solver_named
     from stickslip.engine.simulate import simulate
@@ -124,16 +124,19 @@ def run(
     said = settings.friction
     law = None if said is None else formulation(said.name, **said.settings)
     method = None if settings.solver is None else solver_named(settings.solver.name, settings.solver.settings)
-    trajectory = simulate(
-        loaded,
-        seconds,
-        step,
-        law if friction is None else read_formulation(friction),
-        method if solver is None else solver,
-        settings.tol if tol is None else tol,
-        path=target,
-        keep_going=keep_going,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InexactWarning)  # said in the table
+        trajectory = simulate(
+            loaded,
+            seconds,
+            step,
+            law if friction is None else read_formulation(friction),
+            method if solver is None else solver,
+            settings.tol if tol is None else tol,
+            path=target,
+            keep_going=keep_going,
+            accept=settings.accept if accept is None else accept,
+        )
     show_run(terminal(), scene, trajectory)
     click.echo("")
     if target is not None:
@@ -466,13 +469,16 @@ def show_run(console: Console, scene: str, trajectory: Trajectory) -> None:
     header, energy, contacts = trajectory.header, trajectory.energy, trajectory.contact_count
     failed = trajectory.failures.size
     moving = np.flatnonzero(header.kind != Kind.STATIC)
-    solved = Text(f"{failed} not solved", "red") if failed else Text("all solved", "green")
+    missed = failed + trajectory.inexact.size
+    solved = Text(f"{missed} not to tol", "red" if failed else "yellow") if missed else Text("all solved", "green")
     table = Table.grid(padding=(0, 2))
     table.add_row("scene", Text(f"{scene}: {header.bodies} bodies, {moving.size} moving"))
     table.add_row("friction", Text(f"{header.formulation} by {header.solver}"))
     table.add_row("steps", Text(f"{len(trajectory)} of {header.dt:g} s, ") + solved)
     table.add_row("contacts", f"{contacts.max()} at most, {contacts[-1]} at the end, {contacts.mean():.3g} on average")
     table.add_row("residual", f"{trajectory.residual.max():.1e} at worst (tol {header.tol:.0e})")
+    if missed:
+        table.add_row("accuracy", Text(trajectory.accuracy))
     table.add_row("energy", f"{energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end")
     table.add_row("time", f"{duration(float(np.median(trajectory.seconds)))} a step (median; the first run compiles)")
     console.print(table)
@@ -622,22 +628,13 @@ def save_answer(answer: Solution, path: str) -> None:
         "seconds": answer.seconds,
         "method": answer.method,
     }
-    stem, suffix = os.path.splitext(path)
-    temporary = f"{stem}.{secrets.token_hex(4)}{suffix}"
-    try:
-        if suffix == ".npz":
+    with replacing(path) as temporary:
+        if path.endswith(".npz"):
             np.savez(temporary, **fields)
         else:
             with h5py.File(temporary, "x") as file:
                 for name, value in fields.items():
                     file[name] = value
-        os.replace(temporary, path)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise FileError(f"{path}: cannot be written ({reason})") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
 
 
 def report_progress(text: str) -> None:

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from scene_arrays import box, capsule, cylinder, plane, product, touching, turn
+from scipy.spatial import ConvexHull
+
+from stickslip.collision.boxes import EDGES
 
 pytestmark = pytest.mark.core
 LIES = turn((0, 1, 0), np.pi / 2)
@@ -112,3 +115,34 @@ def test_the_deepest_corner_of_an_overlap_is_never_left_out():
         contacts = touching(box(2, 2, 1), box(1, 1, 1), (0, 0, 2), q)
         corners = touching(plane(), box(1, 1, 1), (0, 0, 1), q)  # the same, over a plane
         np.testing.assert_allclose(contacts.gap.min(), corners.gap.min(), atol=2e-6)
+
+
+def test_boxes_all_but_flat_on_each_other_have_the_contacts_of_their_faces():
+    """Where they lean so that two edges cross at the lowest point, that is one contact, and the faces have the others:
+    within reach they span what they would if the boxes lay flat."""
+    rng, crossed = np.random.default_rng(3), 0
+    for _ in range(200):
+        yaw, place = turn((0, 0, 1), rng.uniform(0.1, 1.4)), (*rng.uniform(-1, 1, 2), 2.02)
+        lean = turn((*rng.standard_normal(2), 0), 0.02)
+        flat = touching(box(1, 1, 1), box(1, 1, 1), place, yaw, reach=0.1)
+        contacts = touching(box(1, 1, 1), box(1, 1, 1), place, product(lean, yaw), reach=0.1)
+        crossed += (contacts.feature >= EDGES).any()
+        assert 3 <= contacts.gap.size <= 4
+        assert spanned(contacts) > 0.4 * spanned(flat)
+    assert crossed > 50
+
+
+def spanned(contacts):
+    """The area of the outline of the points, seen from above."""
+    return ConvexHull(contacts.point[:, :2]).volume
+
+
+def test_edges_that_cross_are_known_from_their_parallels():
+    """A bar that leans over one upper edge of another, then over the other: another feature."""
+    across = product(turn((0, 0, 1), np.pi / 2), turn((0, 1, 0), np.pi / 4))
+    features = set()
+    for lean in (-0.3, 0.3):
+        spin = product(turn((0, 1, 0), lean), across)
+        contacts = touching(box(0.1, 3, 0.1), box(0.1, 3, 0.1), (0, 0, 0.29), spin, reach=0.1)
+        features |= set(contacts.feature[contacts.feature >= EDGES])
+    assert len(features) == 2

@@ -185,6 +185,14 @@ def test_capsules_that_cross_at_a_small_angle_touch_in_between_too():
     np.testing.assert_allclose(contacts.gap[:2], np.hypot(0.5, across) - 0.4, atol=1e-3)
 
 
+@pytest.mark.parametrize("reach", [0.05, 0.3])
+def test_ends_of_capsules_that_cross_touch_where_they_are_within_reach(reach):
+    """At an angle of 0.4 the ends of the overlap are 0.1 to 0.2 farther apart than what is between."""
+    contacts = touching(capsule(0.2, 1), capsule(0.2, 1), (0.41, 0, 0), turn(ABOUT_X, 0.4), reach=reach)
+    assert contacts.feature.tolist() == ([2] if reach < 0.1 else [0, 1, 2])
+    np.testing.assert_allclose(contacts.gap[-1], 0.01, atol=1e-14)
+
+
 @pytest.mark.parametrize("gap", [-0.1, 0.0, 0.3])
 def test_a_capsule_lies_on_a_box(gap):
     contacts = touching(box(1, 1, 1), capsule(0.2, 1), (0.5, 0, 1.2 + gap), turn(ABOUT_Y, np.pi / 2))

@@ -10,7 +10,7 @@ from stickslip.dynamics.rotations import to_matrix
 from stickslip.engine import outside
 from stickslip.engine.finish import end_free
 from stickslip.engine.outside import matrix_of
-from stickslip.engine.prepare import fill_responses, fill_rows, measure
+from stickslip.engine.prepare import fill_places, fill_rows, measure
 from stickslip.engine.rows import ACTIVE, room_to_work
 from stickslip.engine.sweep import respond
 from stickslip.problems.matrix import as_dense
@@ -64,17 +64,18 @@ def crowd(planar, seed=0, spin=False):
 
 
 def fill(model, state, work, n):
-    """Rows and responses of n contacts."""
-    rows, contacts, bodies, tree = work.rows, work.contacts, work.bodies, work.held.tree
+    """Rows and places of n contacts."""
+    rows, contacts, bodies, held = work.rows, work.contacts, work.bodies, work.held
     fill_rows(
         n, rows.found, contacts.shape_a, contacts.shape_b, contacts.normal, contacts.point, model.shape_body,
         state.position, model.planar, rows.body, rows.frame, rows.jacobian,
     )  # fmt: skip
-    assert measure(n, work.free, tree.group, tree.bodies, rows.body, rows.start) <= rows.reached.size
-    fill_responses(
-        n, 0, work.free, tree.group, bodies.inverse_mass, bodies.inverse, rows.body, rows.jacobian, rows.start,
-        rows.reached, rows.response,
+    room = measure(n, work.free, held.tree.node, held.tree.path, rows.body)
+    fill_places(
+        n, 0, work.free, bodies.root_mass, bodies.root, held, work.sign, rows.body, rows.jacobian, rows.start,
+        rows.place, rows.G,
     )  # fmt: skip
+    assert rows.start[n] == room <= rows.place.size
 
 
 def dense_rows(rows, count, bodies):
@@ -139,7 +140,7 @@ def test_rows_give_the_velocity_of_a_against_b(planar, spin):
     there = []
     for sign in (1.0, -1.0):
         later = state.copy()
-        move(work.bodies, later, sign * h, state.velocity, work.hit)
+        move(work.bodies, later, sign * h, state.velocity, work.share)
         there.append(later)
 
     def displaced(body, x):
@@ -189,18 +190,22 @@ def test_the_delassus_matrix_is_that_of_the_rows(planar, spin, seed, most, monke
 
 @WORLDS
 def test_impulses_push_both_bodies(planar, spin):
-    """By the rows at the end of a step and by the responses that sweeps use."""
+    """By the rows at the end of a step, and by what sweeps keep of it in each place: v = v_free + L z."""
     model, state, work, count = crowd(planar, spin=spin)
     rows, bodies, members = work.rows, work.bodies, np.arange(count)
     J = dense_rows(rows, count, model.kind.size)
     p = np.random.default_rng(5).normal(size=J.shape[0])
     expected = state.velocity.ravel() + dense_inverse_mass(model, state) @ J.T @ p
-    v, swept = np.empty_like(state.velocity), state.velocity.copy()
+    v, swept, z = np.empty_like(state.velocity), state.velocity.copy(), np.zeros_like(work.answer.z)
     arrays = rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse
     assert end_free(count, 0, *arrays, state.velocity, p, v)
-    respond(members, count, rows.start, rows.reached, rows.response, p, state.velocity, swept)
+    no_moment = np.where(np.arange(p.size) % 4 == 3, 0.0, p) if spin else p  # cone laws have none
+    respond(members, count, work.sign, rows.start, rows.place, rows.G, no_moment, z)
+    swept[:, :3] += bodies.root_mass * z[:, :3]
+    swept[:, 3:] += np.einsum("bij,bj->bi", bodies.root, z[:, 3:])
+    by_rows = state.velocity.ravel() + dense_inverse_mass(model, state) @ J.T @ no_moment
     np.testing.assert_allclose(v.ravel(), expected, atol=1e-13)
-    np.testing.assert_allclose(swept.ravel(), expected, atol=1e-13)
+    np.testing.assert_allclose(swept.ravel(), by_rows, atol=1e-13)
     fixed = model.kind != Kind.FREE
     assert (v[fixed] == state.velocity[fixed]).all()
     assert not end_free(count, 0, *arrays, state.velocity, 0 * p, v)

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import stickslip as ss
-from stickslip.dynamics.motion import arrive, bodies_of, free_motion, move
+from stickslip.dynamics.motion import END, MEAN, arrive, bodies_of, free_motion, move
 from stickslip.scene.compile import compile_scene
 
 pytestmark = pytest.mark.core
@@ -22,9 +22,9 @@ def body_of(inertia, spin=(0, 0, 0), gravity=(0, 0, 0), torque=(0, 0, 0), force=
     return bodies_of(model), state
 
 
-def advance(bodies, state, h, hit=False):
+def advance(bodies, state, h, share=MEAN):
     """The second half of a step: from the velocities at its end to the state there."""
-    move(bodies, state, h, bodies.v, np.full(bodies.kind.size, hit))
+    move(bodies, state, h, bodies.v, np.full(bodies.kind.size, share))
     arrive(bodies, state, bodies.v)
 
 
@@ -148,14 +148,14 @@ def test_what_falls_and_is_pushed(h):
 def test_what_is_hit_moves_with_its_velocity_at_the_end():
     """By h v⁺ and h ω⁺, all of the step; the others by the mean of the velocities at its two ends."""
     h, impulse, moment = 0.01, np.array([1.0, -2.0, 4.0]), np.array([0.02, 0.1, -0.3])
-    for hit, share in ((True, 1.0), (False, 0.5)):
+    for share in (MEAN, END, 0.3):
         bodies, state = body_of(0.7, gravity=(0, 0, -9.81), velocity=(1, 2, -3), spin=(3, -1, 2))
         before = state.copy()
         free_motion(bodies, state, h)
         bodies.v[0, :3] += impulse / 2.0
         bodies.v[0, 3:] += moment / 0.7
         mean = share * bodies.v[0] + (1 - share) * before.velocity[0]
-        advance(bodies, state, h, hit)
+        advance(bodies, state, h, share)
         np.testing.assert_allclose(state.position[0], before.position[0] + h * mean[:3], atol=1e-15)
         np.testing.assert_allclose(rotation(state).as_rotvec(), h * mean[3:], atol=1e-15)
         np.testing.assert_allclose(state.velocity[0], bodies.v[0], atol=1e-15)

@@ -164,3 +164,18 @@ def test_it_starts_a_step_from_the_impulses_of_the_last():
     iterations = ss.simulate(scene, 0.5, H).iterations
     assert iterations[0] > 1
     assert iterations[1:].max() <= 1
+
+
+@pytest.mark.parametrize("balls", [1, 3])
+def test_a_body_that_is_hit_stops_at_what_it_meets_in_the_same_step(balls):
+    """Balls at rest before a wall, further from it than they come by themselves, and hit by one of 100 m/s: in that
+    step alone they would fly half a metre."""
+    scene = ss.Scene(gravity=(0, 0, 0))
+    scene.add_box(size=(0.02, 1.0, 1.0), static=True, position=(0.3, 0, 0))
+    resting = [scene.add_sphere(0.05, mass=1.0, position=(0.2 - 0.15 * i, 0, 0)) for i in range(balls)]
+    bullet = scene.add_sphere(0.05, mass=1.0, position=(0.1 - 0.15 * balls, 0, 0), velocity=(100.0, 0, 0))
+    run = ss.simulate(scene, 0.05, 0.005)
+    for ball in (*resting, bullet):
+        assert run.position(ball)[:, 0].max() < 0.29 - 0.99 * 0.05
+    assert run.energy[-1] <= run.energy[0]
+    assert run.contacts().gap.min() > -0.01 * 0.05

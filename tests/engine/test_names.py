@@ -28,6 +28,7 @@ def test_a_name_alone_is_the_default(name):
         ("stewart_trinkle:directions=16:stabilisation=none", StewartTrinkle(directions=16, stabilisation=None)),
         ("stewart_trinkle:recovery=0.2", StewartTrinkle(stabilisation=Gap(0.2))),
         ("coulomb:stabilisation=gap", Coulomb()),
+        ("coulomb:brake=0.5", Coulomb(Gap(0.2, brake=0.5))),
         ("coulomb:stabilisation=relaxation:stiffness=1e6", Coulomb(Relaxation(stiffness=1e6))),
         ("phantom:stabilisation=gap:recovery=0.5", Phantom(stabilisation=Gap(0.5))),
         ("box:impact=poisson:rest_speed=0.1", FORMULATIONS["box"](impact=Poisson(0.1))),

@@ -144,6 +144,8 @@ def test_at_velocity_level_an_open_contact_is_left_out():
 def test_settings_are_checked():
     with pytest.raises(InputError, match="Gap: recovery is 2, expected a share from 0 to 1"):
         Gap(2)
+    with pytest.raises(InputError, match="Gap: brake is 0, expected a positive deceleration, or inf"):
+        Gap(0.2, brake=0)
     with pytest.raises(InputError, match=r"Relaxation: damping is -1, expected a number >= 0 or None"):
         Relaxation(damping=-1)
     with pytest.raises(InputError, match=r"Coulomb: stabilisation is 0\.2, expected Gap"):

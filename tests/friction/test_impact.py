@@ -31,10 +31,13 @@ def test_slow_contacts_do_not_bounce(formulation):
 
 
 @every_formulation
-def test_what_will_bounce_keeps_its_speed_until_it_touches(formulation):
-    """A gap term would slow it down: the contact is left out, and the particle falls freely."""
-    v = velocity_of(formulation, particle([-2.0, 0.5, 0.0], restitution=[0.5], gap=[0.005]))
-    np.testing.assert_allclose(v, [-2.0 - H * G, 0.5, 0.0], atol=1e-12)
+@pytest.mark.parametrize("closes", [True, False])
+def test_what_will_bounce_keeps_its_speed_until_the_step_in_which_it_would_close(formulation, closes):
+    """It would come down by h (2 + h g): from just above that it falls freely, from just below it bounces."""
+    fall = H * (2.0 + H * G)
+    gap = fall + (-1e-6 if closes else 1e-6)
+    v = velocity_of(formulation, particle([-2.0, 0.0, 0.0], restitution=[0.5], gap=[gap]))
+    np.testing.assert_allclose(v, [1.0 if closes else -2.0 - H * G, 0.0, 0.0], atol=1e-8)
 
 
 @pytest.mark.parametrize("formulation", [f for f in KEEPS_CONTACT if name(f) not in ("Box", "Hybrid")], ids=name)

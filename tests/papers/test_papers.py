@@ -4,7 +4,7 @@ import pytest
 
 from stickslip.engine.compare import compare
 from stickslip.errors import InputError
-from stickslip.papers import peiret2017, peiret2019_solutions, preclik, trinkle2018, trinkle_pang
+from stickslip.papers import peiret2017, peiret2019_solutions, trinkle_pang
 from stickslip.papers.catalogue import PAPERS, entry
 from stickslip.papers.report import Check
 
@@ -22,10 +22,10 @@ def test_a_check_is_about_the_largest_difference():
     assert Check("", (1.0,), (5.0,), None).holds
 
 
-@pytest.mark.parametrize("module", [trinkle2018, preclik], ids=lambda module: module.__name__.split(".")[-1])
-def test_examples(module, tmp_path):
+@pytest.mark.parametrize("name", ["trinkle2018", "preclik"])
+def test_examples(name, tmp_path):
     figure = tmp_path / "figure.png"
-    report = module.examples(str(figure), quiet)
+    report = entry(name).make(str(figure), quiet)
     assert report.failed == ()
     assert len(report.checks) > 10
     assert figure.read_bytes().startswith(b"\x89PNG")
@@ -35,13 +35,13 @@ def test_where_the_cube_of_peiret_stops(monkeypatch):
     """At 10 ms, and Coulomb's law to 1e-5 by fine steps; `stickslip paper peiret2017-table` has those between too."""
     some = tuple(row for row in peiret2017.FINAL_STATES if row[2] in (1e-2, 2.5e-6))
     monkeypatch.setattr(peiret2017, "FINAL_STATES", some)
-    report = peiret2017.final_states(None, quiet)
+    report = peiret2017.final_states(quiet)
     assert report.failed == ()
     assert sum(check.tolerance is not None for check in report.checks) == 6
 
 
 def test_ranks_of_peiret():
-    assert peiret2017.ranks(None, quiet).failed == ()
+    assert peiret2017.ranks(quiet).failed == ()
 
 
 @pytest.mark.parametrize(("h", "inertia"), peiret2017.RANK_DROPS)
@@ -80,16 +80,16 @@ def test_through_the_jam_of_peiret2019(tmp_path, monkeypatch):
     monkeypatch.setattr(peiret2019_solutions, "STIFFNESSES", (1e6, 1e7))
     monkeypatch.setattr(peiret2019_solutions, "STEPS", (1e-5, 1e-6))
     figure = tmp_path / "figure.png"
-    report = peiret2019_solutions.jam(str(figure), quiet)
+    report = entry("peiret2019-jam").make(str(figure), quiet)
     assert report.failed == ()
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 def test_trinkle_and_pang(tmp_path):
     figure = tmp_path / "figure.png"
-    assert trinkle_pang.first_example(str(figure), quiet).failed == ()
+    assert entry("trinkle-pang-fig3").make(str(figure), quiet).failed == ()
     assert figure.read_bytes().startswith(b"\x89PNG")
-    report = trinkle_pang.second_example(None, quiet)
+    report = trinkle_pang.second_example(quiet)
     assert report.failed == ()
     assert len(report.checks) == 14
 

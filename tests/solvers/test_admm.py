@@ -11,8 +11,9 @@ from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.files import load
 from stickslip.problems.lcp import LCP
+from stickslip.problems.matrix import both_sides
 from stickslip.problems.mechanical import GRAVITY, STEP, box_stack, sphere_pile
-from stickslip.solvers.admm import ADMM, advance, ratio, scaled
+from stickslip.solvers.admm import ADMM, advance, ratio
 from stickslip.solvers.nsgs import NSGS
 from stickslip.solvers.solution import Status
 
@@ -130,8 +131,8 @@ def test_scaling_dense_and_sparse_is_the_same():
     rng = np.random.default_rng(0)
     W, scale = rng.standard_normal((6, 6)), rng.uniform(1, 2, 6)
     expected = np.diag(scale) @ W @ np.diag(scale)
-    np.testing.assert_allclose(scaled(W, scale), expected)
-    np.testing.assert_allclose(scaled(sparse.csr_array(W), scale).toarray(), expected)
+    np.testing.assert_allclose(both_sides(W, scale), expected)
+    np.testing.assert_allclose(both_sides(sparse.csr_array(W), scale).toarray(), expected)
 
 
 @pytest.mark.core

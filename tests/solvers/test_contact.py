@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from stickslip.problems.blocks import invert_block
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.residual import residual
-from stickslip.solvers.contact import invert_block, solve_contact, solve_inverted, solve_planar_contact
+from stickslip.solvers.contact import solve_contact, solve_inverted, solve_planar_contact
 
 pytestmark = pytest.mark.core
 

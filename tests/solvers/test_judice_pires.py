@@ -79,5 +79,5 @@ def test_sparse_pile():
 def test_a_singular_block_is_reported():
     answer = JudicePires().solve(LCP(np.ones((2, 2)), [-1.0, -1.0]))
     assert answer.status is Status.STALLED
-    with pytest.raises(InputError, match="JudicePires: got a list"):
+    with pytest.raises(InputError, match=r"^JudicePires: the problem is \[\], expected an LCP or MixedLCP$"):
         JudicePires().solve([])

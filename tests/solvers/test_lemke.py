@@ -79,7 +79,7 @@ def test_bad_settings_are_one_sentence():
         Lemke(covering=(1.0, 1.0, 1.0)).solve(problem)
     with pytest.raises(InputError, match="refactor is 0"):
         Lemke(refactor=0)
-    with pytest.raises(InputError, match="Lemke: got a str"):
+    with pytest.raises(InputError, match=r"^Lemke: the problem is 'nonsense', expected an LCP or MixedLCP$"):
         Lemke().solve("nonsense")
 
 

@@ -54,5 +54,5 @@ def test_mixed_rows():
 
 
 def test_wrong_problem():
-    with pytest.raises(InputError, match="Murty: got a float"):
+    with pytest.raises(InputError, match=r"^Murty: the problem is 1\.0, expected an LCP or MixedLCP$"):
         Murty().solve(1.0)

@@ -14,8 +14,9 @@ from stickslip.problems.random_cones import random_cone
 from stickslip.problems.residual import residual
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.contact import solve_contact, solve_planar_contact
-from stickslip.solvers.nsgs import CHUNK, NSGS
+from stickslip.solvers.nsgs import NSGS
 from stickslip.solvers.solution import Status
+from stickslip.solvers.status import CHUNK
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 

@@ -9,7 +9,7 @@ import stickslip as ss
 from stickslip.problems.mechanical import box_stack, chain, normal_lcp, normal_mixed, polyhedral_lcp, sphere_pile
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import textbook
-from stickslip.solvers.solve import CONE_METHODS, LIMIT_SURFACE_METHODS, METHODS
+from stickslip.solvers.solve import METHODS
 
 LCP_SOLVERS = [  # a new solver for LCP and MixedLCP is one more entry
     ss.Lemke(),
@@ -21,6 +21,9 @@ LCP_SOLVERS = [  # a new solver for LCP and MixedLCP is one more entry
     ss.InteriorPoint(),
     ss.Auto(),
 ]
+
+FOR_CONES = ("nsgs", "nsgs_bodies", "cone_interior_point", "cone_newton", "admm", "apgd", "conic", "tresca", "de_saxce")
+FOR_LIMIT_SURFACES = ("limit_surface_gauss_seidel", "limit_surface_newton", "potential_reduction")
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FRICTION = sorted(path for kind in ("fc2d", "fc3d", "gfc2d", "gfc3d", "gen") for path in DATA.glob(f"{kind}_*.h5"))
@@ -62,9 +65,9 @@ def test_names_and_values_are_the_same_thing():
         ss.LimitSurfaceProblem(np.eye(4), -np.ones(4), [0.1], np.ones((1, 3))),
     )
     for name in METHODS:
-        if name in CONE_METHODS:
+        if name in FOR_CONES:
             assert ss.solve(pile, name, tol=1e-6).solved, name
-        elif name in LIMIT_SURFACE_METHODS:
+        elif name in FOR_LIMIT_SURFACES:
             assert ss.solve(patch, name).solved, name
         else:
             assert ss.solve(cylinder if name == "cylinder_gauss_seidel" else problem, name).solved, name
@@ -92,7 +95,7 @@ def test_bad_calls_are_one_sentence(arguments, message):
 
 
 def test_not_a_problem():
-    kinds = "an LCP, MixedLCP, ConeProblem, CylinderProblem or LimitSurfaceProblem"
+    kinds = "one of LCP, MixedLCP, ConeProblem, CylinderProblem, LimitSurfaceProblem"
     with pytest.raises(ss.InputError, match=f"got a list, expected {kinds}"):
         ss.solve([1, 2])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from stickslip.engine.recorder import Chunk, ContactColumns, Header, Recorder
+from stickslip.engine.recorder import CONTACT, Header, Recorder
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import FileError, InputError
 from stickslip.problems.contact_states import State as ContactState
@@ -43,7 +43,7 @@ def header(bodies: int = 1, *, planar: bool = False, **shape) -> Header:
     )
 
 
-def sliding(bodies: int = 1, steps: int = 20, *, planar: bool = False, **columns) -> Trajectory:
+def sliding(bodies: int = 1, steps: int = 20, *, planar: bool = False, contacts=None, **columns) -> Trajectory:
     """Balls that slide along x side by side, each with one contact; friction is half of what it may be."""
     k, m = steps, steps * bodies
     x = np.zeros((k + 1, bodies + 1, 3))
@@ -53,32 +53,32 @@ def sliding(bodies: int = 1, steps: int = 20, *, planar: bool = False, **columns
     q = np.tile([1.0, 0.0, 0.0, 0.0], (k + 1, bodies + 1, 1))
     v = np.zeros((k + 1, bodies + 1, 6))
     v[:, 1:, 0] = 10.0
-    contacts = ContactColumns(
-        shape_a=np.tile(np.arange(1, bodies + 1), k),
-        shape_b=np.zeros(m, int),
-        feature=np.zeros(m, int),
-        point=np.zeros((m, 3)),
-        normal=np.tile([0.0, 0.0, 1.0], (m, 1)),
-        gap=np.zeros(m),
-        friction=np.full(m, 0.5),
-        impulse=np.tile([0.1, -0.025, 0.0], (m, 1)),
-        velocity=np.tile([0.0, 10.0, 0.0], (m, 1)),
-        state=np.full(m, ContactState.SLIP),
-    )
-    chunk = Chunk(
-        time=0.01 * np.arange(1, k + 1),
-        position=x[1:],
-        quaternion=q[1:],
-        velocity=v[1:],
-        status=np.full(k, Status.SOLVED),
-        iterations=np.ones(k, int),
-        residual=np.full(k, 1e-10),
-        seconds=np.zeros(k),
-        contact_start=bodies * np.arange(k + 1),
-        contacts=contacts,
-    )
+    usual = {
+        "shape_a": np.tile(np.arange(1, bodies + 1), k),
+        "shape_b": np.zeros(m, int),
+        "feature": np.zeros(m, int),
+        "point": np.zeros((m, 3)),
+        "normal": np.tile([0.0, 0.0, 1.0], (m, 1)),
+        "gap": np.zeros(m),
+        "friction": np.full(m, 0.5),
+        "impulse": np.tile([0.1, -0.025, 0.0], (m, 1)),
+        "velocity": np.tile([0.0, 10.0, 0.0], (m, 1)),
+        "state": np.full(m, ContactState.SLIP),
+    }
+    chunk = {
+        "time": 0.01 * np.arange(1, k + 1),
+        "position": x[1:],
+        "quaternion": q[1:],
+        "velocity": v[1:],
+        "status": np.full(k, Status.SOLVED),
+        "iterations": np.ones(k, int),
+        "residual": np.full(k, 1e-10),
+        "seconds": np.zeros(k),
+        "contact_start": bodies * np.arange(k + 1),
+    }
+    chunk |= {f"contacts/{name}": column for name, column in (usual | (contacts or {})).items()}
     recorder = Recorder(header(bodies, planar=planar), State(x[0], q[0], v[0]))
-    recorder.append(chunk._replace(**columns))
+    recorder.append(chunk | columns)
     return Trajectory(recorder.finish())
 
 
@@ -167,8 +167,8 @@ def test_contacts_of_one_pair_are_numbered():
     run = sliding(2)
     one_pair = np.tile([0, 1], 20)
     contacts = run.contacts()
-    columns = {name: getattr(contacts, name) for name in ContactColumns._fields}
-    twice = ContactColumns(**columns | {"shape_a": np.ones(40, int), "feature": one_pair})
+    columns = {name: getattr(contacts, name) for name in CONTACT}
+    twice = columns | {"shape_a": np.ones(40, int), "feature": one_pair}
     figure = drawn(draw_impulses, sliding(2, contacts=twice))
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["ball 0 on floor, contact 1", "ball 0 on floor, contact 2"]
@@ -224,9 +224,7 @@ def test_a_run_that_diverged_can_be_drawn(tmp_path, what):
     impulse = np.tile([0.1, -0.025, 0.0], (20, 1))
     impulse[10:] = np.inf
     impulse[15:] = np.nan
-    contacts = ContactColumns(
-        **{name: getattr(sliding().contacts(), name) for name in ContactColumns._fields} | {"impulse": impulse}
-    )
+    contacts = {"impulse": impulse}
     residual = np.geomspace(1e-10, 1e300, 20)
     residual[15:] = np.nan
     run = sliding(position=position, velocity=velocity, contacts=contacts, residual=residual)

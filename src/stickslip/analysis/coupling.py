@@ -33,7 +33,7 @@ above RANK for the rows that are held, each scaled so that it has a unit effecti
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -204,21 +204,15 @@ def friction_coupling(M: Any, A: Any, bilateral: Any = None, held: Sequence[tupl
     """
     M = positive_definite(OWNER, "M", as_dense(canonical(OWNER, "M", M)))
     A = contact_matrix("A", A, len(M))
-    C, F, words = [], [], []
-    if bilateral is not None:
-        G = as_dense(canonical(OWNER, "bilateral", bilateral))
-        if G.ndim != 2 or G.shape[1] != len(M):
-            raise InputError(f"{OWNER}: bilateral has shape {G.shape}, expected {len(M)} columns as M has")
-        C.append(G)
-        F.append(G)
-        if len(G):
-            words.append(f"{len(G)} bilateral rows")
-    for i, (rows, how) in enumerate(held):
-        still, force, said = held_rows(f"held[{i}]", contact_matrix(f"held[{i}]", rows, len(M)), how)
-        C.append(still)
-        F.append(force)
-        words.append(f"contact held[{i}] {said}")
-    return coupling(M, A, stacked(C, len(M)), stacked(F, len(M)), tuple(words))
+    G = np.zeros((0, len(M))) if bilateral is None else as_dense(canonical(OWNER, "bilateral", bilateral))
+    if G.ndim != 2 or G.shape[1] != len(M):
+        raise InputError(f"{OWNER}: bilateral has shape {G.shape}, expected {len(M)} columns as M has")
+    names = [f"held[{i}]" for i in range(len(held))]
+    others = [
+        (f"contact {name}", contact_matrix(name, rows, len(M)), how)
+        for name, (rows, how) in zip(names, held, strict=True)
+    ]
+    return coupling(M, A, *kept_still(G, others))
 
 
 def system_coupling(
@@ -236,10 +230,17 @@ def system_coupling(
 def holders(system: System, at: Instant, contact: int, held: Mapping[int, How]) -> tuple[Dense, Dense, tuple[str, ...]]:
     """What is kept still beside one contact of a system: the rows C, the force rows F, and the same in words."""
     check_contacts(system, contact, held)
-    C, F, words = [at.G], [at.G], [f"{len(at.G)} bilateral rows"] if len(at.G) else []
-    for number, how in held.items():
-        name = f"contact {system.contacts[number].name!r}"
-        still, force, said = held_rows(name, at.rows(number), how)
+    return kept_still(at.G, ((f"contact {system.contacts[i].name!r}", at.rows(i), how) for i, how in held.items()))
+
+
+def kept_still(
+    G: Dense, others: Iterable[tuple[str, Dense, How]], rows_of: str = "bilateral rows"
+) -> tuple[Dense, Dense, tuple[str, ...]]:
+    """Rows C and F of (1), and the same in words: those of joints, G, and of other contacts that stay closed, each by
+    its name, its rows and what it does."""
+    C, F, words = [G], [G], [f"{len(G)} {rows_of}"] if len(G) else []
+    for name, rows, how in others:
+        still, force, said = held_rows(name, rows, how)
         C.append(still)
         F.append(force)
         words.append(f"{name} {said}")
@@ -345,10 +346,6 @@ def contact_matrix(name: str, given: Any, columns: int) -> Dense:
             f"{OWNER}: {name} has shape {A.shape}, expected rows n, t or n, t, o and {columns} columns as M has"
         )
     return A
-
-
-def stacked(rows: list[Dense], columns: int) -> Dense:
-    return np.vstack(rows) if rows else np.zeros((0, columns))
 
 
 def unit(direction: ArrayLike, size: int, name: str = "direction") -> Vector:

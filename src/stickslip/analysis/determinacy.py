@@ -40,6 +40,7 @@ from stickslip.friction.stabilisation import Gap
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, shortened, vector
 from stickslip.scene.scene import Scene
+from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.existence import FEW_DIGITS, negative_share
 from stickslip.solvers.solve import solve
 
@@ -373,18 +374,9 @@ def conic_program(program: Program) -> Extremum:
         rows.append(block)
         right.append(np.zeros(d))
         cones.append(clarabel.SecondOrderConeT(d))
-    settings = clarabel.DefaultSettings()
-    settings.verbose, settings.max_threads = False, 1
-    settings.presolve_enable = False  # it forbids a change of the objective
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TIGHT
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix((m, m)),
-        np.zeros(m),
-        sparse.csc_matrix(np.vstack(rows)),
-        np.concatenate(right),
-        cones,
-        settings,
-    )
+    exact = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), TIGHT)
+    none, table = sparse.csc_matrix((m, m)), np.vstack(rows)
+    solver = conic_solver(none, np.zeros(m), table, np.concatenate(right), cones, presolve_enable=False, **exact)
 
     def minimise(c: Vector) -> Optimum:
         solver.update(q=c)

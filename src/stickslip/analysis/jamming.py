@@ -24,7 +24,7 @@ from stickslip.analysis.coupling import (
     How,
     check_contacts,
     effective,
-    held_rows,
+    kept_still,
     mu_jam_of,
     system_coupling,
 )
@@ -130,20 +130,18 @@ def mu_jam_along(family: Family, parameters: list[tuple[float, ...]], contact: i
     except np.linalg.LinAlgError:
         for pose in q[there]:
             positive_definite(system.name, f"M at q = {np.round(pose, 6).tolist()}", system.mass(pose))
-    still, force = zip(*(kept_still(system, pose, held) for pose in q[there]), strict=True)
+    still, force = zip(*(still_rows(system, pose, held) for pose in q[there]), strict=True)
     response = effective(M, A, np.array(still), np.array(force))
     mu[there] = mu_jam_of(response.W, response.W_alone)
     return mu
 
 
-def kept_still(system: System, q: Vector, held: Mapping[int, How]) -> tuple[Dense, Dense]:
+def still_rows(system: System, q: Vector, held: Mapping[int, How]) -> tuple[Dense, Dense]:
     """Rows C and F of (1) of analysis/coupling.py: constraints, and contacts that stay closed."""
     none = np.zeros((0, system.velocities))
     G = none if system.constraint is None else np.asarray(system.constraint.rows(q), float)
-    if not held:
-        return G, G
-    pairs = [held_rows(f"contact {i}", np.asarray(system.contacts[i].rows(q), float), how) for i, how in held.items()]
-    return np.vstack([G, *(still for still, _, _ in pairs)]), np.vstack([G, *(force for _, force, _ in pairs)])
+    points = ((f"contact {i}", np.asarray(system.contacts[i].rows(q), float), how) for i, how in held.items())
+    return kept_still(G, points)[:2] if held else (G, G)
 
 
 def local_minima(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.coupling import FrictionCoupling, How, coupling, held_rows
+from stickslip.analysis.coupling import FrictionCoupling, How, coupling, kept_still
 from stickslip.engine.step_problem import scene_problem
 from stickslip.errors import InputError
 from stickslip.problems.matrix import as_dense
@@ -33,19 +33,16 @@ def scene_coupling(
     J, d = as_dense(problem.H).T, problem.dimension
     rigid = np.isinf(problem.lower) & np.isinf(problem.upper) & (problem.compliance == 0)
     G = as_dense(problem.G).T[rigid]
-    C, F, words = [G], [G], [f"{len(G)} rows of joints"] if len(G) else []
+    others = []
     for number, how in (held or {}).items():
         other = number_of(scene, number, pairs)
         if other == chosen:
             raise InputError(f"scene_coupling: held has contact {other}, the one that is asked about; expected others")
         name = f"contact {other} between {' and '.join(pairs[other])}"
-        still, force, said = held_rows(name, J[d * other : d * (other + 1)], how)
-        C.append(still)
-        F.append(force)
-        words.append(f"{name} {said}")
+        others.append((name, J[d * other : d * (other + 1)], how))
     left_out = [f"{int((~rigid).sum())} rows of limits, motors and compliant joints"] if not rigid.all() else []
     A = J[d * chosen : d * (chosen + 1)]
-    return coupling(as_dense(problem.M), A, np.vstack(C), np.vstack(F), tuple(words), tuple(left_out))
+    return coupling(as_dense(problem.M), A, *kept_still(G, others, "rows of joints"), tuple(left_out))
 
 
 def scene_contacts(scene: Scene) -> list[tuple[str, str]]:

@@ -5,6 +5,10 @@ greatest of these over the 15 axes is minus the overlap where they overlap, and 
 distance, if it comes from points over the face, or between the ends of the edges, of that axis. If not, a corner is
 nearest to a corner or an edge: `box_box` returns UNSETTLED, and collision/convex.py finds it.
 
+Edges that cross are one contact. Boxes that lie all but flat on each other are often nearest there, and would roll over
+it into each other: the points of the best face that are farther apart than the edges, and within reach, are contacts
+beside it.
+
 The faces of the first box come first, and an axis is taken only where clearly better than those before it: two boxes in
 contact keep the same face as reference when others are as good.
 
@@ -20,7 +24,7 @@ import numpy as np
 
 from stickslip.collision.convex import extent, half_width, line
 from stickslip.collision.faces import FEATURES, face_contacts
-from stickslip.collision.manifold import NONE, least_gap, put, spread
+from stickslip.collision.manifold import NONE, drop_beside_last, keep_above, least_gap, put, spread
 from stickslip.collision.vectors import ahead, cross, inner, minus, sign
 from stickslip.jit import kernel
 
@@ -34,7 +38,7 @@ EDGES: Any = np.int64(13 * FEATURES)  # the features of crossing edges
 @kernel
 def box_box(A, B, margin, outline, clipped, spots, count):
     d, size = minus(A.centre, B.centre), min(extent(A), extent(B))
-    best, axis = -math.inf, NONE
+    best, axis, face_axis = -math.inf, NONE, NONE
     for k in range(15):
         n = separating_axis(A.axes, B.axes, k)
         length = math.sqrt(inner(n, n)) if k >= 6 else 1.0
@@ -45,13 +49,15 @@ def box_box(A, B, margin, outline, clipped, spots, count):
             return count
         if k == 0 or apart > best + PREFERENCE * size + RELATIVE * max(0.0, -best):
             best, axis = apart, k
-    n = separating_axis(A.axes, B.axes, axis)
+        if k < 6:
+            face_axis = axis
+    n = separating_axis(A.axes, B.axes, face_axis)
     side = sign(inner(n, d))
+    face, other, away = (A, B, -1.0) if face_axis < 3 else (B, A, 1.0)
+    count = face_contacts(face, face_axis % 3, away * side, other, away, margin, outline, clipped, spots, count)
     if axis >= 6:
-        n = ahead((0.0, 0.0, 0.0), side / math.sqrt(inner(n, n)), n)
-        return crossing_edges(A, B, axis, n, best, spots, count)
-    face, other, away = (A, B, -1.0) if axis < 3 else (B, A, 1.0)
-    count = face_contacts(face, axis % 3, away * side, other, away, margin, outline, clipped, spots, count)
+        count = spread(spots, keep_above(spots, count, best), SHALLOW * size)
+        return drop_beside_last(spots, crossing_edges(A, B, axis, d, best, spots, count))
     if best > 0.0 and least_gap(spots, count) > best + 4.0 * PREFERENCE * size:
         return UNSETTLED
     return spread(spots, count, SHALLOW * size)
@@ -68,8 +74,10 @@ def separating_axis(a, b, k):
 
 
 @kernel
-def crossing_edges(A, B, axis, n, apart, spots, count):
-    """The contact of an edge of A with one of B, along their common normal n."""
+def crossing_edges(A, B, axis, d, apart, spots, count):
+    """The contact of an edge of A with one of B, along their common normal."""
+    n = separating_axis(A.axes, B.axes, axis)
+    n = ahead((0.0, 0.0, 0.0), sign(inner(n, d)) / math.sqrt(inner(n, n)), n)
     first, second = line(A, (axis - 6) // 3, n, -1.0), line(B, axis % 3, n, 1.0)
     a, b, c = first.direction, second.direction, minus(first.centre, second.centre)
     cosine, a_c, b_c = inner(a, b), inner(a, c), inner(b, c)
@@ -78,4 +86,12 @@ def crossing_edges(A, B, axis, n, apart, spots, count):
     if apart > 0.0 and (abs(s) > first.half or abs(t) > second.half):
         return UNSETTLED
     p, q = ahead(first.centre, s, a), ahead(second.centre, t, b)
-    return put(spots, count, EDGES + axis, apart, np.inf, ahead(p, 0.5, minus(q, p)), n)
+    feature = EDGES + 16 * axis + 4 * which_edge(A, (axis - 6) // 3, n) + which_edge(B, axis % 3, n)
+    return put(spots, count, feature, apart, np.inf, ahead(p, 0.5, minus(q, p)), n)
+
+
+@kernel
+def which_edge(A, axis, n):
+    """Which of the four edges along an axis is farthest along n, or along -n."""
+    u, v = inner(A.axes[(axis + 1) % 3], n), inner(A.axes[(axis + 2) % 3], n)
+    return 2 * (u > 0.0) + (v > 0.0)

@@ -7,9 +7,10 @@ is convex in t, with a derivative that is linear between the six t at which the 
 minimum is found exactly. Where the segment runs through the box, the overlap is least along a normal of the box or
 along the cross product of the segment and an edge.
 
-Where the segment is nearly parallel to the other's, or to the face it is over, the balls at both ends of the part that
-is over it touch (features 0 and 1); a ball in between does where it is nearer than those (BETWEEN). Elsewhere only the
-nearest ball does. Every contact is thus that of one ball of the capsule with the other shape, whatever the angle.
+The balls at both ends of the part that is over the other segment, or over a face on which the capsule lies rather than
+stands, touch where they are within reach (features 0 and 1): it would roll over the nearest ball into the other shape.
+Only nearly parallel ones have ends beside the nearest ball. A ball in between touches where it is nearer than the ends
+(BETWEEN). Every contact is thus that of one ball of the capsule with the other shape, whatever the angle.
 
 [1] Ericson, Real-time collision detection, Morgan Kaufmann 2005.
 """
@@ -29,6 +30,7 @@ from stickslip.jit import kernel
 
 BETWEEN: Any = np.int64(2)
 PARALLEL = 0.1  # sine of the angle below which segments are nearly so
+STANDS = math.sqrt(0.5)  # cosine between the axis and the normal of a face, above which it stands there
 FLAT = 0.99  # cosine above which the nearest direction is nearly that of a face
 NEARER = 1e-12  # by how much of its size the ball in between must be nearer than the ends
 PREFERENCE = 1e-6  # by how much of its size an edge must overlap less than a face to be preferred
@@ -64,6 +66,8 @@ def segment_segment(A, B, margin, spots, count):
     low, high = max(-L, -a_d - over), min(L, -a_d + over)
     for k in range(3):
         s = between if k == 0 else low if k == 1 else high
+        if k > 0 and square_sine >= PARALLEL * PARALLEL and abs(s - between) <= A.radius:
+            continue
         t = max(-K, min(K, b_d + cosine * s))
         n = ahead(ahead(d, s, a), -t, b)
         distance = math.sqrt(inner(n, n))
@@ -71,7 +75,7 @@ def segment_segment(A, B, margin, spots, count):
         feature = BETWEEN if k == 0 else k - 1
         centre = ahead(A.centre, s, a)
         count = touch_ball(centre, A.radius, distance - B.radius, n, margin, feature, spots, count)
-        if count == 0 or square_sine >= PARALLEL * PARALLEL or high <= low:
+        if count == 0 or high <= low:
             return count
     return leave_ends(spots, count, NEARER * (A.radius + L))
 
@@ -97,9 +101,11 @@ def capsule_box(A, B, margin, spots, count):
         return capsule_in_box(A, B, o, a, margin, spots, count)
     face = 1 if abs(n[1]) > FLAT else 2 if abs(n[2]) > FLAT else 0
     low, high = over_face(o, a, L, h, face)
-    alone = abs(n[face]) <= FLAT or abs(a[face]) >= PARALLEL or high <= low
+    alone = abs(n[face]) <= FLAT or abs(a[face]) >= STANDS or high <= low
     for k in range(3):
         t = nearest if k == 0 else low if k == 1 else high
+        if k > 0 and abs(a[face]) >= PARALLEL and abs(t - nearest) <= radius:
+            continue
         feature = BETWEEN if k == 0 else k - 1
         count = ball(B, ahead(A.centre, t, A.axes[2]), radius, margin, feature, spots, count)
         if alone or count == 0:

@@ -101,6 +101,17 @@ def spread(spots, count, shallow):
 
 
 @kernel
+def keep_above(spots, count, gap):
+    """Keep the contacts whose gap is greater than this."""
+    kept = NONE
+    for k in range(count):
+        if spots[k, GAP] > gap:
+            swap(spots, kept, k)
+            kept += 1
+    return kept
+
+
+@kernel
 def drop_beside_last(spots, count):
     """Where there are more than four, drop the one nearest to the last."""
     if count <= KEPT:

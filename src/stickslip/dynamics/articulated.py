@@ -17,7 +17,12 @@ carries nothing: the others do what it asks for, unless it contradicts them.
 
 With A = L D Lᵀ, D = ±1 by blocks, C the Cholesky factor of a pivot times its sign s, and B the blocks of L below it:
 
-    C Cᵀ = s A_kk,      B_ik = s A_ik C⁻ᵀ,      A_ij <- A_ij - s B_ik B_jkᵀ                                    (2)
+    C Cᵀ = s A_kk,   K = C⁻¹,      B_ik = s A_ik Kᵀ,      A_ij <- A_ij - s B_ik B_jkᵀ                          (2)
+
+All blocks are 6 x 6, with zeros where a joint has fewer rows: loops of a known length are faster.
+
+What an impulse along a row J of one body does to another row is J A⁻¹ Jᵀ, and with G = J L⁻ᵀ, zero but at the nodes on
+the way from that body to the last of its group, W = G D Gᵀ: half of a substitution for each row, and no more.
 
 [1] Baraff, Linear-time dynamics using Lagrange multipliers, SIGGRAPH 1996, 137-146.
 """
@@ -40,7 +45,6 @@ class Articulation(NamedTuple):
 
     group_start: Integers  # (ng + 1,)   nodes of each group
     group: Integers  # (nb,)   of each body; -1 where no joint holds it
-    bodies: Integers  # (ng,)   how many are in each
     body: Integers  # (nn,)   of a node; -1 where it is a joint
     node: Integers  # (nb,)   of a body; -1 where it has none
     joint_node: Integers  # (nj,)   -1 where a joint holds nothing that moves
@@ -48,6 +52,7 @@ class Articulation(NamedTuple):
     first_row: Integers  # (nn,)   of JointRows, of a joint
     ends: Integers  # (nn, 2)   blocks of a joint with its bodies a and b; -1 where that is not free
     body_first: Integers  # (nn, 2)   1 where the body is eliminated before its joint
+    path: Integers  # (nn,)   how many nodes an impulse on this one changes on its way to the last of the group
     start: Integers  # (nn + 1,)   blocks below each pivot
     row: Integers  # (blocks,)   node of each, rising
     target: Integers  # block that each pair of blocks below a pivot is subtracted from, pivot after pivot
@@ -56,10 +61,10 @@ class Articulation(NamedTuple):
 class Factors(NamedTuple):
     """What `factorise` fills, and room for one right side."""
 
-    C: Floats  # (nn, 6, 6)   lower; on the diagonal the inverse of what (2) says, 0 where a row depends on others
+    K: Floats  # (nn, 6, 6)   zero in the rows that depend on others, and in those that a joint does not have
     B: Floats  # (blocks, 6, 6)
     scale: Floats  # (nn, 6)   what a pivot of a joint is a difference of
-    x: Floats  # (nn, 6)   right side, then solution
+    x: Floats  # (nn, 6)   right side, then solution; zero between uses
 
 
 def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: Integers, turns: Floats) -> Articulation:
@@ -95,7 +100,6 @@ def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: In
     return Articulation(
         group_start=np.array(group_start, np.int64),
         group=group,
-        bodies=np.bincount(group[group >= 0], minlength=len(group_start) - 1).astype(np.int64),
         body=np.where(is_body, number, -1),
         node=node,
         joint_node=joint_node,
@@ -103,6 +107,7 @@ def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: In
         first_row=np.where(is_body, -1, first[np.where(is_body, 0, own)] if held.size else -1).astype(np.int64),
         ends=ends.astype(np.int64),
         body_first=body_first,
+        path=lengths(below),
         start=start.astype(np.int64),
         row=np.array([i for rows in below for i in rows], np.int64),
         target=np.array(target, np.int64),
@@ -197,6 +202,15 @@ def filled(neighbours: dict[int, set[int]], order: list[int], place: dict[int, i
     return below
 
 
+def lengths(below: list[list[int]]) -> Integers:
+    """How many nodes there are from each to the last of its group, each followed by the first that it changes."""
+    length = np.ones(len(below), np.int64)
+    for k in range(len(below) - 1, -1, -1):
+        if below[k]:
+            length[k] += length[below[k][0]]
+    return length
+
+
 def groups(order: list[int], below: list[list[int]], bodies: int) -> tuple[Integers, list[int]]:
     """The group of each body, and where each begins: a pivot with nothing below it ends a group."""
     group, start = np.full(bodies, -1), [0]
@@ -215,14 +229,14 @@ def room_for_factors(articulation: Articulation) -> Factors:
 
 @bare
 def factorise(tree, mass, jacobian_a, jacobian_b, compliance, factors):
-    """Fill C and B of (2) for masses (nb, 6, 6) and the rows of joints."""
-    C, B, scale = factors.C, factors.B, factors.scale
+    """Fill K and B of (2) for masses (nb, 6, 6) and the rows of joints."""
+    K, B, scale = factors.K, factors.B, factors.scale
     for t in range(B.shape[0]):
         for r in range(6):
             for c in range(6):
                 B[t, r, c] = 0.0
     for k in range(tree.size.size):
-        set_pivot(tree, k, mass, compliance, C[k], scale[k])
+        set_pivot(tree, k, mass, compliance, K[k], scale[k])
         if tree.body[k] < 0:
             for side in range(2):
                 J = jacobian_a if side == 0 else jacobian_b
@@ -230,34 +244,32 @@ def factorise(tree, mass, jacobian_a, jacobian_b, compliance, factors):
                     set_end(J, tree.first_row[k], tree.size[k], tree.body_first[k, side] == 1, B[tree.ends[k, side]])
     pair = 0
     for k in range(tree.size.size):
-        n, sign = tree.size[k], 1.0 if tree.body[k] >= 0 else -1.0
-        root(C[k], scale[k], n)
+        sign = 1.0 if tree.body[k] >= 0 else -1.0
+        inverse_root(K[k], scale[k])
         begin, end = tree.start[k], tree.start[k + 1]
         for t in range(begin, end):
-            divide(B[t], C[k], sign, tree.size[tree.row[t]], n)
+            divide(B[t], K[k], sign)
         for t in range(begin, end):
             i = tree.row[t]
             same = sign if tree.body[i] >= 0 else -sign
-            subtract(C[i], B[t], B[t], same, tree.size[i], tree.size[i], n)
+            subtract_square(K[i], B[t], same)
             if same < 0.0 and tree.body[i] < 0:
-                grow(scale[i], B[t], tree.size[i], n)
+                grow(scale[i], B[t])
             for other in range(begin, t):
-                subtract(B[tree.target[pair]], B[t], B[other], sign, tree.size[i], tree.size[tree.row[other]], n)
+                subtract(B[tree.target[pair]], B[t], B[other], sign)
                 pair += 1
 
 
 @bare
-def set_pivot(tree, k, mass, compliance, C, scale):
+def set_pivot(tree, k, mass, compliance, A, scale):
     for r in range(6):
-        scale[r] = 0.0
-        for c in range(6):
-            C[r, c] = mass[tree.body[k], r, c] if tree.body[k] >= 0 else 0.0
+        for c in range(r + 1):
+            A[r, c] = mass[tree.body[k], r, c] if tree.body[k] >= 0 else 0.0
     if tree.body[k] < 0:
         for r in range(tree.size[k]):
-            C[r, r] = scale[r] = compliance[tree.first_row[k] + r]
-    else:
-        for r in range(6):
-            scale[r] = C[r, r]
+            A[r, r] = compliance[tree.first_row[k] + r]
+    for r in range(6):
+        scale[r] = A[r, r]
 
 
 @bare
@@ -272,89 +284,120 @@ def set_end(J, first, rows, body_first, block):
 
 
 @bare
-def root(C, scale, n):
-    """C <- its lower Cholesky factor, its diagonal inverted; a row whose pivot is rounding gets none."""
-    for j in range(n):
-        square = C[j, j]
+def inverse_root(A, scale):
+    """From the lower half of A = C Cᵀ to K = C⁻¹, zeros above its diagonal; a row whose pivot is rounding is zero."""
+    for j in range(6):
+        square = A[j, j]
         for k in range(j):
-            square -= C[j, k] * C[j, k]
+            square -= A[j, k] * A[j, k]
         inverse = 1.0 / math.sqrt(square) if square > DEPENDENT * scale[j] else 0.0
-        C[j, j] = inverse
-        for i in range(j + 1, n):
-            rest = C[i, j]
+        A[j, j] = inverse
+        for i in range(j + 1, 6):
+            rest = A[i, j]
             for k in range(j):
-                rest -= C[i, k] * C[j, k]
-            C[i, j] = rest * inverse
+                rest -= A[i, k] * A[j, k]
+            A[i, j] = rest * inverse
+            A[j, i] = 0.0
+    for i in range(1, 6):  # row i of K from those above it
+        for j in range(i):
+            rest = 0.0
+            for k in range(j, i):
+                rest -= A[i, k] * A[k, j]
+            A[i, j] = rest
+        for j in range(i):
+            A[i, j] *= A[i, i]
 
 
 @bare
-def divide(B, C, sign, rows, n):
-    """B <- s B C⁻ᵀ."""
-    for r in range(rows):
-        for j in range(n):
-            rest = sign * B[r, j]
-            for k in range(j):
-                rest -= B[r, k] * C[j, k]
-            B[r, j] = rest * C[j, j]
+def divide(B, K, sign):
+    """B <- s B Kᵀ."""
+    for r in range(6):
+        a, b, c, d, e, f = B[r, 0], B[r, 1], B[r, 2], B[r, 3], B[r, 4], B[r, 5]
+        for j in range(6):
+            B[r, j] = sign * (K[j, 0] * a + K[j, 1] * b + K[j, 2] * c + K[j, 3] * d + K[j, 4] * e + K[j, 5] * f)
 
 
 @bare
-def subtract(A, X, Y, sign, rows, columns, n):
+def subtract(A, X, Y, sign):
     """A <- A - s X Yᵀ."""
-    for r in range(rows):
-        for c in range(columns):
-            total = 0.0
-            for k in range(n):
-                total += X[r, k] * Y[c, k]
-            A[r, c] -= sign * total
+    for r in range(6):
+        a, b, c, d, e, f = X[r, 0], X[r, 1], X[r, 2], X[r, 3], X[r, 4], X[r, 5]
+        for j in range(6):
+            A[r, j] -= sign * (Y[j, 0] * a + Y[j, 1] * b + Y[j, 2] * c + Y[j, 3] * d + Y[j, 4] * e + Y[j, 5] * f)
 
 
 @bare
-def grow(scale, B, rows, n):
-    for r in range(rows):
-        for k in range(n):
+def subtract_square(A, X, sign):
+    """The lower half of A <- A - s X Xᵀ."""
+    for r in range(6):
+        a, b, c, d, e, f = X[r, 0], X[r, 1], X[r, 2], X[r, 3], X[r, 4], X[r, 5]
+        for j in range(r + 1):
+            A[r, j] -= sign * (X[j, 0] * a + X[j, 1] * b + X[j, 2] * c + X[j, 3] * d + X[j, 4] * e + X[j, 5] * f)
+
+
+@bare
+def grow(scale, B):
+    for r in range(6):
+        for k in range(6):
             scale[r] += B[r, k] * B[r, k]
 
 
 @bare
-def substitute(tree, factors, group, first):
-    """x <- A⁻¹ x over the nodes of a group; the right side is zero before node `first`."""
+def substitute(tree, factors, group):
+    """x <- A⁻¹ x over the nodes of a group."""
     begin, end = tree.group_start[group], tree.group_start[group + 1]
-    solve(begin, first, end, tree.body, tree.size, tree.start, tree.row, factors.C, factors.B, factors.x)
+    for k in range(begin, end):
+        eliminate(k, tree.start, tree.row, factors.K, factors.B, factors.x)
+    for k in range(end - 1, begin - 1, -1):
+        recover(k, tree.body, tree.start, tree.row, factors.K, factors.B, factors.x)
 
 
 @bare
-def solve(begin, first, end, body, size, start, row, C, B, x):
-    for k in range(first, end):
-        n, still = size[k], True
-        c, y = C[k], x[k]
-        for r in range(n):
-            still = still and y[r] == 0.0
-        if still:
-            continue
-        for r in range(n):
-            rest = y[r]
-            for j in range(r):
-                rest -= c[r, j] * y[j]
-            y[r] = rest * c[r, r]
-        for t in range(start[k], start[k + 1]):
-            z, b = x[row[t]], B[t]
-            for r in range(size[row[t]]):
-                total = 0.0
-                for j in range(n):
-                    total += b[r, j] * y[j]
-                z[r] -= total
-    for k in range(end - 1, begin - 1, -1):
-        n, c, y = size[k], C[k], x[k]
-        if body[k] < 0:
-            for r in range(n):
-                y[r] = -y[r]
-        for t in range(start[k], start[k + 1]):
-            z, b = x[row[t]], B[t]
-            for r in range(size[row[t]]):
-                for j in range(n):
-                    y[j] -= b[r, j] * z[r]
-        for r in range(n - 1, -1, -1):
-            y[r] *= c[r, r]
-            for j in range(r):
-                y[j] -= c[r, j] * y[r]
+def half_substitute(tree, factors, group, i, j, c, first, at, place, G):
+    """From the right side at the nodes i and j of a group, zero elsewhere, to L⁻¹ x, which is zero but on the way from
+    there to the last node: component c of G, from `at` on, with its places, node k being place first + k. x is left
+    zero. Returns what is behind."""
+    end, x = tree.group_start[group + 1], factors.x
+    while i < end or j < end:
+        k = min(i, j)
+        eliminate(k, tree.start, tree.row, factors.K, factors.B, x)
+        place[at] = first + k
+        for r in range(6):
+            G[at, c, r] = x[k, r]
+            x[k, r] = 0.0
+        at += 1
+        after = tree.row[tree.start[k]] if tree.start[k] < tree.start[k + 1] else end  # the first that k changes
+        i = after if i == k else i
+        j = after if j == k else j
+    return at
+
+
+@bare
+def eliminate(k, start, row, K, B, x):
+    """y <- K y at a node, and z <- z - B y at those below it."""
+    y, C = x[k], K[k]
+    a, b, c, d, e, f = y[0], y[1], y[2], y[3], y[4], y[5]
+    for r in range(6):
+        y[r] = C[r, 0] * a + C[r, 1] * b + C[r, 2] * c + C[r, 3] * d + C[r, 4] * e + C[r, 5] * f
+    a, b, c, d, e, f = y[0], y[1], y[2], y[3], y[4], y[5]
+    for t in range(start[k], start[k + 1]):
+        z, A = x[row[t]], B[t]
+        for r in range(6):
+            z[r] -= A[r, 0] * a + A[r, 1] * b + A[r, 2] * c + A[r, 3] * d + A[r, 4] * e + A[r, 5] * f
+
+
+@bare
+def recover(k, body, start, row, K, B, x):
+    """y <- Kᵀ (s y - Bᵀ z) at a node, from the solution z at those below it."""
+    y, C = x[k], K[k]
+    if body[k] < 0:
+        for r in range(6):
+            y[r] = -y[r]
+    for t in range(start[k], start[k + 1]):
+        z, A = x[row[t]], B[t]
+        a, b, c, d, e, f = z[0], z[1], z[2], z[3], z[4], z[5]
+        for r in range(6):
+            y[r] -= A[0, r] * a + A[1, r] * b + A[2, r] * c + A[3, r] * d + A[4, r] * e + A[5, r] * f
+    a, b, c, d, e, f = y[0], y[1], y[2], y[3], y[4], y[5]
+    for r in range(6):
+        y[r] = C[0, r] * a + C[1, r] * b + C[2, r] * c + C[3, r] * d + C[4, r] * e + C[5, r] * f

@@ -41,11 +41,12 @@ def fill_side(point, x, sign, F, J):
 
 
 @bare
-def responds(m, K, J, Y):
-    """Y = M⁻¹ Jᵀ of a body with the inverse masses m along the axes and the inverse inertia K, world axes."""
+def weigh(m, S, J, G):
+    """G = J L of a body, L Lᵀ = M⁻¹: with the roots m of its inverse masses along the axes, and S of its inverse
+    inertia, world axes."""
     for k in range(3):
-        Y[k] = m[k] * J[k]
-        Y[3 + k] = K[k, 0] * J[3] + K[k, 1] * J[4] + K[k, 2] * J[5]
+        G[k] = m[k] * J[k]
+        G[3 + k] = J[3] * S[0, k] + J[4] * S[1, k] + J[5] * S[2, k]
 
 
 @bare
@@ -64,21 +65,3 @@ def contact_velocity(body, jacobian, i, c, v):
     for k in range(6):
         u += jacobian[i, 0, c, k] * v[a, k] + jacobian[i, 1, c, k] * v[b, k]
     return u
-
-
-@bare
-def relative(J, v):
-    """J v of one side of a contact: normal, tangent, other tangent."""
-    n, t, o = 0.0, 0.0, 0.0
-    for k in range(6):
-        n += J[0, k] * v[k]
-        t += J[1, k] * v[k]
-        o += J[2, k] * v[k]
-    return n, t, o
-
-
-@bare
-def move(Y, p_n, p_1, p_2, v):
-    """v <- v + M⁻¹ Jᵀ p of one side of a contact."""
-    for k in range(6):
-        v[k] += Y[0, k] * p_n + Y[1, k] * p_1 + Y[2, k] * p_2

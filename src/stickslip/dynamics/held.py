@@ -9,7 +9,8 @@ A step of bodies with joints is RATTLE's [1]. With G the rows at its start and G
 Half of the impulse of a joint acts along the rows at the start, half along those at the end, and so does what bends its
 path. So joints hold in position and velocity to rounding at any speed, motion is second order in h, and energy does not
 drift. Errors that were there at the start, bodies that do not fit, are taken back afterwards, by RECOVERY in a step and
-without giving speed. Where a group of bodies is hit it moves with v⁺, and all of λ acts at the start.
+without giving speed. Where a group of bodies is hit it moves with v⁺ or a share of it other than ½, and all of λ
+acts at the start.
 
 All of (1) to (3) are the system of dynamics/articulated.py with one factorisation a step: that of G⁺ is the next one's.
 At speeds at which the rows turn too far in a step for (2) to converge it takes others, and angular momentum is kept to
@@ -55,7 +56,7 @@ from stickslip.dynamics.joints import (
     room_for_joints,
     unplaced,
 )
-from stickslip.dynamics.motion import times
+from stickslip.dynamics.motion import MEAN, times
 from stickslip.dynamics.rotations import to_matrix, turn
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, State, motors_of
@@ -238,12 +239,10 @@ def hold(held, share, v):
     for group in range(tree.group_start.size - 1):
         begin, end = tree.group_start[group], tree.group_start[group + 1]
         for k in range(begin, end):
-            for r in range(6):
-                x[k, r] = 0.0
             if tree.body[k] < 0:
                 for r in range(tree.size[k]):
                     x[k, r] = held.wanted[tree.first_row[k] + r]
-        substitute(tree, held.factors, group, begin)
+        substitute(tree, held.factors, group)
         for k in range(begin, end):
             b = tree.body[k]
             if b >= 0:
@@ -252,15 +251,17 @@ def hold(held, share, v):
             else:
                 for r in range(tree.size[k]):
                     held.impulse[tree.first_row[k] + r] += share * x[k, r]
+            for r in range(6):
+                x[k, r] = 0.0
 
 
 @bare
-def halve(held, free, v, hit):
-    """v <- ½ (v* + v⁺) of (3), from v = v⁺ and `free` = v*, and half of λ, where bodies are not hit."""
+def halve(held, free, v, shares):
+    """v <- ½ (v* + v⁺) of (3), from v = v⁺ and `free` = v*, and half of λ, where bodies move by the mean."""
     tree = held.tree
     for group in range(tree.group_start.size - 1):
         begin, end = tree.group_start[group], tree.group_start[group + 1]
-        if group_hit(tree, begin, end, hit):
+        if group_share(tree, begin, end, shares) != MEAN:
             continue
         for k in range(begin, end):
             b = tree.body[k]
@@ -273,22 +274,22 @@ def halve(held, free, v, hit):
 
 
 @bare
-def group_hit(tree, begin, end, hit):
-    """All bodies of a group are hit, or none."""
+def group_share(tree, begin, end, shares):
+    """That of v⁺ in the velocity by which all bodies of a group move."""
     for k in range(begin, end):
         if tree.body[k] >= 0:
-            return hit[tree.body[k]]
-    return False
+            return shares[tree.body[k]]
+    return MEAN
 
 
 @bare
-def set_out(held, state, h, v, hit):
+def set_out(held, state, h, v, shares):
     """Note where the bodies of joints are, and how far they will move without d."""
     tree = held.tree
     for k in range(tree.size.size):
         b = tree.body[k]
         if b >= 0:
-            share = 1.0 if hit[b] else 0.5
+            share = shares[b]
             for r in range(6):
                 held.way[b, r] = h * (share * v[b, r] + (1.0 - share) * state.velocity[b, r])
             for r in range(3):

@@ -19,7 +19,7 @@ impulses I (ω⁺ - ω₀) are added to the angular momentum, which at the end o
 
 A body moves (`move`) with the mean of its velocities at the two ends of the step, ½ (v + v⁺) and ½ (I⁻¹Π + ω⁺): exact
 under constant forces, second order otherwise, and ω̄ where nothing acts. Where it is hit it moves with v⁺, all of the
-step, so that what has been stopped at a surface stays there.
+step, so that what has been stopped at a surface stays there; where it bounces, with a share of it (friction/terms.py).
 
 So bodies that only act on each other keep theirs exactly. To first order in h the gyroscopic terms add up to the usual
 torque -ω × I ω. Where I is a multiple of the identity they vanish, and in the plane too.
@@ -37,8 +37,10 @@ from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
 STATIC, FREE = int(Kind.STATIC), int(Kind.FREE)
+MEAN, END = 0.5, 1.0  # shares of v⁺ in the velocity by which a body moves
 NEWTON_LIMIT = 20
 CLOSE = 1e-15  # relative Newton step after which ω is exact to rounding
+FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
 SMALL = 1e-4  # angle below which a of (2) is its series, exact to rounding
 
 
@@ -54,9 +56,13 @@ class Bodies(NamedTuple):
     radius: Floats  # (nb,)   of a ball about the centre of mass that holds the body; 0 for a plane
     force: Floats  # (nb, 6)   force and torque in this step, world axes
     told: Floats  # (nb, 6)   by which the velocities of bodies that move as prescribed change in this step
+    root_mass: Floats  # (nb, 3)   √ of the inverse masses
+    root_inertia: Floats  # (nb, 3, 3)   S with S Sᵀ = I⁻¹, body axes
     R: Floats  # (nb, 3, 3)   body axes to world axes
+    root: Floats  # (nb, 3, 3)   R S: that of the inverse inertia in world axes
     inverse: Floats  # (nb, 3, 3)   inverse inertias, world axes
     reach: Floats  # (nb,)   how far the surface may come in this step
+    further: Floats  # (nb,)   how far it came in a try of this step, where that was more
     v: Floats  # (nb, 6)   velocities at the end of this step
     turned: Floats  # (nb, 3)   Π - I ω₀ of (3), world axes
 
@@ -73,12 +79,22 @@ def bodies_of(model: Model) -> Bodies:
         radii(model),
         np.concatenate([model.force, model.torque], axis=1),
         np.zeros((count, 6)),
+        np.sqrt(model.inverse_mass),
+        square_roots(model.inverse_inertia),
         np.empty((count, 3, 3)),
-        np.empty((count, 3, 3)),
+        np.zeros((count, 3, 3)),
+        np.zeros((count, 3, 3)),
         np.empty(count),
+        np.zeros(count),
         np.empty((count, 6)),
         np.zeros((count, 3)),
     )
+
+
+def square_roots(K: Floats) -> Floats:
+    """S with S Sᵀ = K of symmetric matrices without negative eigenvalues."""
+    values, vectors = np.linalg.eigh(K)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
 
 
 def radii(model: Model) -> Floats:
@@ -91,7 +107,7 @@ def radii(model: Model) -> Floats:
 
 @bare
 def free_motion(bodies, state, h):
-    """Fill R, inverse, reach, turned and v: the velocities at the end of the step without contacts and joints."""
+    """Fill R, root, inverse, reach, turned and v: the velocities at the end of the step without contacts and joints."""
     g, R, inverse, v, turned = bodies.gravity, bodies.R, bodies.inverse, bodies.v, bodies.turned
     fall = h * h * math.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
     for i in range(v.shape[0]):
@@ -102,12 +118,9 @@ def free_motion(bodies, state, h):
         if bodies.kind[i] != FREE:
             for a in range(6):
                 v[i, a] += bodies.told[i, a]
-            for a in range(3):
-                for b in range(3):
-                    inverse[i, a, b] = 0.0
             continue
-        bodies.reach[i] += fall
-        to_world(bodies.inverse_inertia[i], R[i], inverse[i])
+        bodies.reach[i] = max(bodies.reach[i] + fall, bodies.further[i])
+        to_world(bodies.root_inertia[i], R[i], bodies.root[i], inverse[i])
         turned[i, 0] = turned[i, 1] = turned[i, 2] = 0.0
         if not bodies.planar and gyroscopic(bodies.inertia[i], v[i]):
             to_free_end(bodies.inertia[i], R[i], h, v[i], turned[i])
@@ -122,15 +135,30 @@ def surface_speed(v, radius):
 
 
 @bare
-def to_world(K, R, inverse):
-    """R K Rᵀ."""
+def comes_further(bodies, h, v):
+    """Does a surface come further with the velocities v than contacts were looked for, by more than FURTHER of its
+    size? `reach` and `further` then say how far."""
+    more = False
+    for i in range(v.shape[0]):
+        if bodies.kind[i] == FREE:
+            way = h * surface_speed(v[i], bodies.radius[i])
+            if way > bodies.reach[i] + FURTHER * bodies.radius[i]:
+                bodies.reach[i] = bodies.further[i] = way
+                more = True
+    return more
+
+
+@bare
+def to_world(S, R, root, inverse):
+    """R S, and R S Sᵀ Rᵀ."""
     for a in range(3):
         x, y, z = R[a, 0], R[a, 1], R[a, 2]
-        k_x = x * K[0, 0] + y * K[1, 0] + z * K[2, 0]
-        k_y = x * K[0, 1] + y * K[1, 1] + z * K[2, 1]
-        k_z = x * K[0, 2] + y * K[1, 2] + z * K[2, 2]
         for b in range(3):
-            inverse[a, b] = k_x * R[b, 0] + k_y * R[b, 1] + k_z * R[b, 2]
+            root[a, b] = x * S[0, b] + y * S[1, b] + z * S[2, b]
+    for a in range(3):
+        x, y, z = root[a, 0], root[a, 1], root[a, 2]
+        for b in range(a + 1):
+            inverse[a, b] = inverse[b, a] = x * root[b, 0] + y * root[b, 1] + z * root[b, 2]
 
 
 @bare
@@ -217,14 +245,13 @@ def times_transposed(A, x, y, z):
 
 
 @bare
-def move(bodies, state, h, v, hit):
-    """Move every body for a time h, with v (nb, 6) at its end; where it is hit (nb,), with v all of the time."""
+def move(bodies, state, h, v, shares):
+    """Move every body for a time h, with v (nb, 6) at its end, by its share (nb,) of v and the rest of that before."""
     for i in range(v.shape[0]):
         if bodies.kind[i] == STATIC:
             continue
         before = state.velocity[i]
-        share = 1.0 if hit[i] else 0.5
-        rest = 1.0 - share
+        share, rest = shares[i], 1.0 - shares[i]
         for a in range(3):
             state.position[i, a] += h * (share * v[i, a] + rest * before[a])
         turn(

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from stickslip.jit import kernel
 
 SMALL = 1e-4  # angle below which sin(a)/a is its series, exact to rounding
@@ -42,15 +40,3 @@ def turn(q, h, wx, wy, wz):
     )
     scale = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
     q[0], q[1], q[2], q[3] = w * scale, x * scale, y * scale, z * scale
-
-
-@kernel
-def rate(q, wx, wy, wz):
-    """The derivative of q while the body turns with ω (world axes): ½ (0, ω) q."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    return np.array([
-        0.5 * (-wx * x - wy * y - wz * z),
-        0.5 * (wx * w + wy * z - wz * y),
-        0.5 * (-wx * z + wy * w + wz * x),
-        0.5 * (wx * y - wy * x + wz * w),
-    ])  # fmt: skip

@@ -1,21 +1,19 @@
 """All blocks of an island at once, to first order: what Gauss–Seidel needs where it is slow, in stacks, whose errors
-travel one body a sweep, and in mechanisms, whose rows all hang together.
+travel one body a sweep.
 
-Let the contacts that press go on as they do: those inside their cone stick, the others slide on; bounded joint rows
-inside their bounds hold. The change δ of their impulses that takes the velocities e they should not have to zero, e = u
-where they stick and u_n where they slide, is that of (W + ε + α) δ = -e; many contacts share the load, so W is
-singular, and α is what settles how.
+Let the contacts that press go on as they do: those inside their cone stick, the others slide on. The change δ of their
+impulses that takes the velocities e they should not have to zero, e = u where they stick and u_n where they slide, is
+that of (W + ε + α) δ = -e; many contacts share the load, so W is singular, and α is what settles how.
 
-In an island without joints this is solved as a system in the bodies, well conditioned whatever the contacts: with
-M⁻¹ = L Lᵀ and G = J L
+It is solved as a system in the bodies, well conditioned whatever the contacts: with
+W = G Gᵀ as in engine/rows.py
 
     (I + Gᵀ κ G) z = -Gᵀ κ e,        δ = -κ (e + G z),        κ = 1/(ε + α),
 
 with a block of 6 x 6 for each body and pair of bodies that touch. It is factorised by Cholesky's method within its
 envelope, bodies with few contacts first. A body that rests on many then comes last and fills nothing.
 
-In an island with joints an impulse reaches many bodies, but mechanisms have few contacts: there W is formed and
-factorised, dense, over the rows that are held.
+Islands with joints, where an impulse reaches many bodies, are left to engine/newton.py.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from stickslip.jit import kernel
 SOFT = 1e-5  # α as a share of tr W_ii / d
 INSIDE = 1.0 - 1e-9  # |p_t| / μ p_n up to which a contact sticks
 DEAREST = 60  # products of blocks in the factorisation, per contact, beyond which it is not tried
-MOST_ROWS = 240  # of an island with joints
 
 
 @kernel
@@ -49,151 +46,70 @@ def resistance(i, d, compliance, soft, mu, scale, p, kappa):
 
 
 @kernel
-def correct_rows(
-    member, n, body, J, start, reached, Y, compliance, soft, mu, scale, lower, upper, p, u, delta
-):  # fmt: skip
-    """Fill δ (member, D) by W over the rows that are held. Returns False where that would cost too much."""
+def correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, degree, order, delta):
+    """The same by the bodies; `degree` (bodies,) is zero, and so it is left, `order` (bodies,) is room."""
     d = p.size // mu.size
-    if d * member.size > MOST_ROWS:
-        return False
-    block, component, kappa = np.empty(d * member.size, np.int64), np.empty(d * member.size, np.int64), np.empty(4)
-    e, given, size = np.empty(d * member.size), np.empty(d * member.size), 0
-    for k in range(member.size):
-        i = member[k]
-        if i < n:
-            resistance(i, d, compliance, soft, mu, scale, p, kappa)
-        else:
-            inside = lower[i] < p[d * i] < upper[i]
-            kappa[0] = 1.0 / (SOFT / scale[i] ** 2 + compliance[i]) if inside else 0.0
-        for c in range(d if i < n else 1):
-            if kappa[c] > 0.0:
-                block[size], component[size], e[size], given[size] = k, c, u[d * i + c], 1.0 / kappa[c]
-                size += 1
-    A = np.empty((size, size))
-    for x in range(size):
-        for y in range(x + 1):
-            A[x, y] = coupling(
-                body, J, start, reached, Y, member[block[x]], component[x], member[block[y]], component[y]
-            )
-        A[x, x] += given[x]
-    lower_factor(A.copy(), A)
-    for x in range(size):
-        for y in range(x):
-            e[x] -= A[x, y] * e[y]
-        e[x] = e[x] / A[x, x] if A[x, x] > 0.0 else 0.0
-    for x in range(size - 1, -1, -1):
-        for y in range(x + 1, size):
-            e[x] -= A[y, x] * e[y]
-        e[x] = e[x] / A[x, x] if A[x, x] > 0.0 else 0.0
-        delta[block[x], component[x]] = -e[x]
-    return True
-
-
-@kernel
-def coupling(body, J, start, reached, Y, i, c, j, k):
-    """W between component c of block i and component k of block j, without compliance."""
-    total, a, b = 0.0, body[i, 0], body[i, 1]
-    for t in range(start[j], start[j + 1]):
-        if reached[t] == a:
-            for r in range(6):
-                total += J[i, 0, c, r] * Y[t, k, r]
-        if reached[t] == b:
-            for r in range(6):
-                total += J[i, 1, c, r] * Y[t, k, r]
-    return total
-
-
-@kernel
-def correct_bodies(
-    member, body, J, free, inverse_mass, inverse, compliance, soft, mu, scale, p, u, degree, place, delta
-):  # fmt: skip
-    """The same by the bodies; `degree` (bodies,) is zero, and so it is left, `place` (bodies,) is room."""
-    d = p.size // mu.size
-    first, offset = envelope(member, body, free, degree, place)
+    first, offset = envelope(member, start, place, degree, order)
     products = 0
     for r in range(first.size):
         products += (r + 1 - first[r]) ** 2
     if products > DEAREST * member.size:
         return False
-    G, kappa = scaled_rows(member, body, J, free, inverse_mass, inverse, d, compliance, soft, mu, scale, p)
+    kappa = np.zeros((member.size, 3))
+    for k in range(member.size):
+        resistance(member[k], d, compliance, soft, mu, scale, p, kappa[k])
     A, z = np.zeros((offset[first.size], 6, 6)), np.zeros((first.size, 6))
-    assemble(member, body, free, place, first, offset, G, kappa, u, d, A, z)
+    assemble(member, start, place, G, order, first, offset, kappa, u, d, A, z)
     factorise(first, offset, A)
     substitute(first, offset, A, z)
     for k in range(member.size):
         i = member[k]
         for c in range(d):
             e = u[d * i + c]
-            for side in range(2):
-                if free[body[i, side]]:
-                    at = place[body[i, side]]
-                    for r in range(6):
-                        e += G[k, side, c, r] * z[at, r]
+            for t in range(start[i], start[i + 1]):
+                at = order[place[t]]
+                for r in range(6):
+                    e += G[t, c, r] * z[at, r]
             delta[k, c] = -kappa[k, c] * e
     return True
 
 
 @kernel
-def envelope(member, body, free, degree, place):
-    """The place of each free body in the order of elimination is filled in; for each place the first one it is coupled
-    to, and where its row of blocks begins, are returned."""
+def envelope(member, start, place, degree, order):
+    """The number of each body in the order of elimination is filled in; for each the first one it is coupled to, and
+    where its row of blocks begins, are returned."""
     most, touched = 0, 0
     for k in range(member.size):
-        for side in range(2):
-            b = body[member[k], side]
-            if free[b]:
-                touched += 1 if degree[b] == 0 else 0
-                degree[b] += 1
-                most = max(most, degree[b])
-    start, bodies, seen = np.zeros(most + 2, np.int64), np.empty(touched, np.int64), 0
+        for t in range(start[member[k]], start[member[k] + 1]):
+            b = place[t]
+            touched += 1 if degree[b] == 0 else 0
+            degree[b] += 1
+            most = max(most, degree[b])
+    begin, bodies, seen = np.zeros(most + 2, np.int64), np.empty(touched, np.int64), 0
     for k in range(member.size):
-        for side in range(2):
-            b = body[member[k], side]
-            if free[b] and degree[b] > 0:
+        for t in range(start[member[k]], start[member[k] + 1]):
+            b = place[t]
+            if degree[b] > 0:
                 bodies[seen] = b
                 seen += 1
-                start[degree[b] + 1] += 1
+                begin[degree[b] + 1] += 1
                 degree[b] = -degree[b]
     for k in range(most + 1):
-        start[k + 1] += start[k]
+        begin[k + 1] += begin[k]
     for k in range(touched):
         b = bodies[k]
-        place[b] = start[-degree[b]]
-        start[-degree[b]] += 1
+        order[b] = begin[-degree[b]]
+        begin[-degree[b]] += 1
         degree[b] = 0
     first, offset = np.arange(touched), np.zeros(touched + 1, np.int64)
     for k in range(member.size):
-        a, b = body[member[k], 0], body[member[k], 1]
-        if free[a] and free[b]:
-            low, high = min(place[a], place[b]), max(place[a], place[b])
+        t = start[member[k]]
+        if start[member[k] + 1] == t + 2:
+            low, high = min(order[place[t]], order[place[t + 1]]), max(order[place[t]], order[place[t + 1]])
             first[high] = min(first[high], low)
     for r in range(touched):
         offset[r + 1] = offset[r] + r + 1 - first[r]
     return first, offset
-
-
-@kernel
-def scaled_rows(member, body, J, free, inverse_mass, inverse, d, compliance, soft, mu, scale, p):
-    """G by contact and side, and κ by contact and component, zero where it is not held."""
-    G, kappa, L, last = np.zeros((member.size, 2, 3, 6)), np.zeros((member.size, 3)), np.zeros((3, 3)), -1
-    for k in range(member.size):
-        i = member[k]
-        resistance(i, d, compliance, soft, mu, scale, p, kappa[k])
-        if kappa[k, 0] == 0.0:
-            continue
-        for side in range(2):
-            b = body[i, side]
-            if not free[b]:
-                continue
-            if b != last:
-                lower_factor(inverse[b], L)
-                last = b
-            for c in range(d):
-                j, g = J[i, side, c], G[k, side, c]
-                for r in range(3):
-                    g[r] = j[r] * math.sqrt(inverse_mass[b, r])
-                    g[3 + r] = j[3] * L[0, r] + j[4] * L[1, r] + j[5] * L[2, r]
-    return G, kappa
 
 
 @kernel
@@ -214,25 +130,25 @@ def lower_factor(K, L):
 
 
 @kernel
-def assemble(member, body, free, place, first, offset, G, kappa, u, d, A, z):
+def assemble(member, start, place, G, order, first, offset, kappa, u, d, A, z):
     """A = I + Gᵀ κ G, lower half within the envelope, and z = -Gᵀ κ e."""
     for r in range(first.size):
         for k in range(6):
             A[offset[r + 1] - 1, k, k] = 1.0
     for k in range(member.size):
         i = member[k]
-        for s in range(2):
-            if not free[body[i, s]]:
-                continue
-            r = place[body[i, s]]
+        if kappa[k, 0] == 0.0:
+            continue
+        for s in range(start[i], start[i + 1]):
+            r = order[place[s]]
             for c in range(d):
                 for x in range(6):
-                    z[r, x] -= G[k, s, c, x] * kappa[k, c] * u[d * i + c]
-            for t in range(2):
-                if free[body[i, t]] and place[body[i, t]] <= r:
-                    block = A[offset[r] + place[body[i, t]] - first[r]]
+                    z[r, x] -= G[s, c, x] * kappa[k, c] * u[d * i + c]
+            for t in range(start[i], start[i + 1]):
+                if order[place[t]] <= r:
+                    block = A[offset[r] + order[place[t]] - first[r]]
                     for c in range(d):
-                        g, f = G[k, s, c], G[k, t, c]
+                        g, f = G[s, c], G[t, c]
                         for x in range(6):
                             weighted = kappa[k, c] * g[x]
                             for y in range(6):

@@ -18,6 +18,7 @@ from stickslip.engine.outside import (
     put_back,
     rows_of,
     solve_rows,
+    update_velocities,
     whole_step,
 )
 from stickslip.engine.rows import (
@@ -47,9 +48,12 @@ from stickslip.scene.compile import Drives
 from stickslip.scene.model import Model, State
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.solve import Auto
+from stickslip.solvers.status import Status
 
 FIRST_ROOM = 64  # contacts
 SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel in the compiled loop, see Rules
+ACCEPT = 1e-2  # residual that a run goes on with where nothing else is said; why, is in docs/engine.md
+EFFORT, EXACT = 100, 100  # see Rules
 
 
 class StepNotSolved(Exception):
@@ -77,6 +81,8 @@ class Engine:
         tol: float | None = None,
         keep_going: bool = False,
         scheme: Scheme | None = None,
+        accept: float | None = None,
+        effort: int | None = None,
     ) -> None:
         if formulation.spin and model.planar:
             name = type(formulation).__name__
@@ -84,7 +90,11 @@ class Engine:
         self.model, self.state, self.drives = model, state, drives
         self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
         self.tol = step_tolerance(formulation, solver, tol)
-        self.rules = rules_of(formulation, h, self.tol, is_auto(solver), check_scheme(scheme or formulation.scheme))
+        self.accept = accepted(self.tol, accept)
+        self.rules = rules_of(
+            formulation, h, self.tol, self.accept, checked_effort(effort), is_auto(solver),
+            check_scheme(scheme or formulation.scheme),
+        )  # fmt: skip
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
         self.made = 0
@@ -160,16 +170,20 @@ class Engine:
         rows = self.rows(members)
         contacts = members[members < count[ACTIVE]]
         if self.rules.swept:
-            solved = finish_sweeps(self.formulation, self.with_newest(rows, members), self.tol)
+            exact = members.size <= self.rules.exact
+            solved = finish_sweeps(self.formulation, self.with_newest(rows, members), self.tol, self.accept, exact)
         else:
-            solved = solve_rows(self.formulation, rows, self.solver, self.tol, ~work.answer.known[contacts])
+            new = ~work.answer.known[contacts]
+            solved = solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
         if not solved.ok and not self.keep_going:
             raise StepNotSolved(solved, members)
         put_back(work, members, solved.impulses)
+        update_velocities(work, members)
         work.islands.swept[island] = 0
         count[ITERATIONS] += solved.iterations
         count[METHOD] = method_number(solved.answer.solver)
-        count[STATUS] = max(int(count[STATUS]), int(solved.answer.status))
+        if not solved.ok or count[STATUS] == Status.SOLVED:
+            count[STATUS] = solved.status
         work.residual[0] = max(work.residual[0], solved.answer.residual)
         return island + 1
 
@@ -185,12 +199,12 @@ class Engine:
         return replace(rows, previous=newest) if np.isfinite(newest).all() else rows
 
     def enlarge(self) -> None:
-        """Room for the contacts and responses of the step at hand, and half as many again; what is remembered stays."""
+        """Room for the contacts and places of the step at hand, and half as many again; what is remembered stays."""
         work, old = self.work, self.memory
         capacity = grown(work.contacts.capacity, int(work.count[FOUND]))
-        reach = max(2 * capacity, grown(work.rows.reached.size, int(work.count[NEEDED])))
-        shape = components(self.model, self.formulation.spin), work.free.size, work.held.tree.group_start.size - 1
-        self.work = work._replace(**room_for_contacts(*shape, work.held.bounded.size, capacity, reach))
+        reach = max(2 * capacity, grown(work.rows.place.size, int(work.count[NEEDED])))
+        D = components(self.model, self.formulation.spin)
+        self.work = work._replace(**room_for_contacts(D, work.free.size, work.held, capacity, reach))
         self.memory = no_memory(capacity, work.held.wanted.size)
         kept = int(old.known[0])
         self.memory.known[0], self.memory.joint[:] = kept, old.joint
@@ -229,19 +243,44 @@ def check_scheme(scheme: Scheme) -> Scheme:
 def step_tolerance(formulation: Formulation, solver: str | Solver, tol: float | None) -> float:
     """That each step is solved to: the caller's, the solver's, or that of the problems the formulation makes."""
     given = getattr(solver, "tol", formulation.tolerance) if tol is None else tol
+    if not (isinstance(given, int | float) and 0.0 < given < np.inf):
+        raise InputError(f"simulate: tol is {given!r}, expected a positive number")
     return float(given)
 
 
-def rules_of(formulation: Formulation, h: float, tol: float, auto: bool, scheme: Scheme) -> Rules:
+def accepted(tol: float, accept: float | None) -> float:
+    """The residual that a run goes on with."""
+    if accept is None:
+        return max(tol, ACCEPT)
+    if not (isinstance(accept, int | float) and tol <= accept < np.inf):
+        raise InputError(f"simulate: accept is {accept!r}, expected a number that is not below tol, {tol:g}")
+    return float(accept)
+
+
+def checked_effort(effort: int | None) -> int:
+    """Sweeps over a large island before a residual of accept is enough."""
+    if effort is None:
+        return EFFORT
+    if not isinstance(effort, int) or isinstance(effort, bool) or not 1 <= effort <= SWEEPS:
+        raise InputError(f"simulate: effort is {effort!r}, expected a whole number of sweeps from 1 to {SWEEPS}")
+    return effort
+
+
+def rules_of(
+    formulation: Formulation, h: float, tol: float, accept: float, effort: int, auto: bool, scheme: Scheme
+) -> Rules:
     law = formulation.law(h)
     return Rules(
         law=law,
         tol=tol,
+        accept=accept,
         swept=auto and formulation.cone_law is not None and law.answers,
         associated=formulation.cone_law == "associated",
         relaxes_friction=formulation.relaxes_friction,
         euler=scheme == "euler",
         sweeps=SWEEPS,
+        effort=effort,
+        exact=EXACT,
         patience=PATIENCE,
         few=FEW,
         long_patience=LONG_PATIENCE,

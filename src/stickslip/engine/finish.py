@@ -1,7 +1,7 @@
 """From the impulses of a step to the state at its end, and what is recorded of it.
 
 velocities    v⁺ of all bodies, and the impulses of bilateral joint rows
-hit           which bodies move with v⁺ instead of ½ (v + v⁺): see `mark_hit`
+shares        which bodies move with v⁺, or a share of it, instead of ½ (v + v⁺): see `mark_hit`
 move          positions; those of joints corrected (dynamics/held.py)
 states        open, stick or slip
 remember      the impulses, for the next step
@@ -16,15 +16,16 @@ import numpy as np
 from stickslip.dynamics.contact_rows import fill_frame, push
 from stickslip.dynamics.held import articulate, fasten, follow, halve, hold, rates, row_rate, set_out
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import FREE, arrive, move
+from stickslip.dynamics.motion import END, FREE, MEAN, arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
-from stickslip.engine.sweep import velocity_of
-from stickslip.friction.terms import TAKES_PART
+from stickslip.engine.sweep import cone_distance
+from stickslip.friction.terms import TAKES_PART, bounced_share
 from stickslip.jit import bare, inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
 
 ROUNDING = 1e-10  # share of the speeds of a contact up to which its impulse is none
+UNMARKED = -1.0  # a share that is not known yet
 OPEN, STICK, SLIP = (int(state) for state in ContactState)
 
 
@@ -39,10 +40,10 @@ def begin(state, rules, work):
 
 
 @inlined
-def finish(state, rules, work, memory, record, k):
-    """Make the step whose impulses the answer holds, and write it down as step k of the record."""
-    h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
-    n, m, hit = work.count[ACTIVE], work.count[BOUNDED], work.hit
+def end_velocities(work):
+    """v⁺ of all bodies, and the impulses of joints, from the impulses that the answer holds."""
+    held, answer, rows, bodies = work.held, work.answer, work.rows, work.bodies
+    n, m = work.count[ACTIVE], work.count[BOUNDED]
     pushed = end_free(
         n, m, rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse, bodies.v, answer.p, answer.free
     )
@@ -50,12 +51,24 @@ def finish(state, rules, work, memory, record, k):
         copy(answer.free, answer.v)
     else:
         end_held(held, rows.jacobian.shape[2], n, m, rows.number, answer.p, pushed, answer.free, answer.v)
-    marked = mark_hit(
-        n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law.rest_speed, rules.tol,
-        law.before, answer.p, answer.v, work.gain, hit,
+
+
+@inlined
+def finish(state, rules, work, memory, record, k):
+    """Make the step whose velocities the answer holds, and write it down as step k of the record."""
+    h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
+    n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
+    find_leaning(n, rows.body, work.free, work.islands.of_block, answer.p, work.islands.leans)
+    mark_hit(
+        n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law, rules.tol,
+        law.restitution, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before, answer.p,
+        answer.v, work.gain, share,
     )  # fmt: skip
     if held.wanted.size > 0:
-        mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, marked, hit)
+        mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, share)
+    for b in range(share.size):
+        if share[b] == UNMARKED:
+            share[b] = MEAN
     note_contacts(
         record, record.contact_start[k], work.contacts, work.count[FOUND], work.surfaces.material,
         work.surfaces.friction_static, work.surfaces.patch, bodies.planar, work.moving, rows, rules.tol, law.mu,
@@ -66,10 +79,10 @@ def finish(state, rules, work, memory, record, k):
         work.islands.swept, answer.start, answer.p,
     )  # fmt: skip
     if held.wanted.size > 0:
-        set_out(held, state, h, answer.v, hit)
-    move(bodies, state, h, answer.v, hit)
+        set_out(held, state, h, answer.v, share)
+    move(bodies, state, h, answer.v, share)
     if held.wanted.size > 0:
-        halve(held, answer.free, answer.v, hit)
+        halve(held, answer.free, answer.v, share)
         fasten(held, state, h, answer.v)
     arrive(bodies, state, answer.v)
     if held.wanted.size > 0:
@@ -77,7 +90,8 @@ def finish(state, rules, work, memory, record, k):
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
         follow(held, state)
-    note(record, k, work.count, work.residual[0], held.impulse, state)
+    record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
+    note(record, k, work.count, work.residual[0], work.wrong, held.impulse, state)
 
 
 @bare
@@ -112,17 +126,32 @@ def end_held(held, D, n, m, number, p, pushed, free, v):
 
 
 @bare
-def mark_hit(n, body, J, free, moving, scale, euler, rest_speed, tol, u, p, v, gain, hit):
-    """Which bodies move with v⁺ and not with ½ (v + v⁺). Returns whether there are any.
+def find_leaning(n, body, free, island, p, leans):
+    """Which islands are pushed by something that is not free; the others keep their angular momentum."""
+    D = p.size // body.shape[0]
+    for i in range(n):
+        leans[island[i]] = False
+    for i in range(n):
+        if p[D * i] > 0.0 and not (free[body[i, 0]] and free[body[i, 1]]):
+            leans[island[i]] = True
+
+
+@bare
+def mark_hit(
+    n, body, J, free, moving, scale, euler, law, tol, restitution, gap, found, island, leans, u, p, v, gain, share
+):  # fmt: skip
+    """Which bodies move with v⁺ or another share of it, and not with ½ (v + v⁺): their shares; the rest is UNMARKED.
 
     Moving by the mean a body gains the energy p·½ (u + u⁺) at its contacts, which is less than nothing where it slides
     or rests; moving with v⁺ it never gains any. So it moves with v⁺ where a contact pushes that was approached faster
     than the rest speed, where it would gain, and where two free bodies push each other, which keeps their angular
-    momentum; and if the formulation steps as its paper does (`euler`), wherever a contact pushes.
+    momentum; and if the formulation steps as its paper does (`euler`), wherever a contact pushes. A body that bounces,
+    in an island that does not keep its angular momentum anyway, moves by the greatest share of v⁺ that its bounces ask
+    for (friction/terms.py), unless one of the former asks for all of it.
     """
-    for b in range(hit.size):
-        hit[b], gain[b] = False, 0.0
-    D, marked = p.size // body.shape[0], False
+    for b in range(share.size):
+        share[b], gain[b] = UNMARKED, 0.0
+    D = p.size // body.shape[0]
     for i in range(n):
         power, speed, impulse, slip = 0.0, 0.0, 0.0, 0.0
         for c in range(D):  # friction bounded by the step before acts without a normal impulse too
@@ -133,18 +162,19 @@ def mark_hit(n, body, J, free, moving, scale, euler, rest_speed, tol, u, p, v, g
         if not impulse > ROUNDING * scale[i] ** 2 * slip:
             continue
         a, b = body[i, 0], body[i, 1]
-        if euler or u[D * i] < -rest_speed or (free[a] and free[b]):
-            hit[a] = hit[b] = marked = True
+        if restitution[i] > 0.0 and leans[island[i]]:
+            s = bounced_share(law, gap[found[i]], restitution[i], u[D * i], velocity_of(body, J, moving, i, 0, v))
+            share[a], share[b] = max(share[a], s), max(share[b], s)
+        elif euler or u[D * i] < -law.rest_speed or (free[a] and free[b]):
+            share[a] = share[b] = END
         else:
             own = a if free[a] else b
             for r in range(3):
                 speed += abs(v[own, r])
             gain[own] += power - unnoticed(tol) * speed * p[D * i]
-            marked = True
-    if marked:
-        for b in range(hit.size):
-            hit[b] = hit[b] or gain[b] > 0.0
-    return marked
+    for b in range(share.size):
+        if gain[b] > 0.0 and share[b] == UNMARKED:
+            share[b] = END
 
 
 @bare
@@ -154,9 +184,9 @@ def unnoticed(tol):
 
 
 @bare
-def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit):
-    """The same at limits that are reached and motors that pull; what hangs on a body that is hit, by joints, and what
-    hangs on compliant ones."""
+def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, share):
+    """The same at limits that are reached and motors that pull; what hangs on a body that is hit, by joints, has the
+    greatest share of them, and what hangs on compliant ones all of v⁺."""
     D, tree, joints = p.size // body.shape[0], held.tree, held.rows
     for t in range(m):
         i, j = n + t, number[t]
@@ -165,17 +195,28 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, marked, hit
         pulls = pulls and a == FREE and b == FREE
         stopped = is_limit(joints, j) and row_rate(joints, j, before) < -rest_speed
         if p[D * i] != 0.0 and (pulls or stopped):
-            hit[body[i, 0]] = hit[body[i, 1]] = marked = True
+            share[body[i, 0]] = share[body[i, 1]] = END
     for group in range(tree.group_start.size - 1):
-        any_hit = held.soft[group] == 1
-        if not (marked or any_hit):
-            continue
+        greatest = END if held.soft[group] == 1 else UNMARKED
         for k in range(tree.group_start[group], tree.group_start[group + 1]):
-            any_hit = any_hit or (tree.body[k] >= 0 and hit[tree.body[k]])
-        if any_hit:
+            if tree.body[k] >= 0:
+                greatest = max(greatest, share[tree.body[k]])
+        if greatest != UNMARKED:
             for k in range(tree.group_start[group], tree.group_start[group + 1]):
                 if tree.body[k] >= 0:
-                    hit[tree.body[k]] = True
+                    share[tree.body[k]] = greatest
+
+
+@bare
+def velocity_of(body, J, moving, i, c, v):
+    """Component c of block i: J v."""
+    u = 0.0
+    for side in range(2):
+        b = body[i, side]
+        if moving[b]:
+            for k in range(6):
+                u += J[i, side, c, k] * v[b, k]
+    return u
 
 
 @bare
@@ -274,11 +315,35 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, island, swep
 
 
 @bare
-def note(record, k, count, residual, joint_impulse, state):
+def worst_of(n, cones, found, mu, shift, scale, p, u, wrong):
+    """The contact whose velocity is most wrong, -1 where none is. `wrong`: that velocity, |p - P_K(p - ρ ũ)| / ρ with
+    ρ = s², and the greatest share of a friction impulse above μ p_n. Where the law is no cone's, of normals alone."""
+    wrong[0] = wrong[1] = 0.0
+    if n == 0:
+        return -1
+    D, worst = p.size // mu.size, -1
+    for i in range(n):
+        at, s = D * i, scale[i]
+        if cones:
+            u_2, p_2 = (u[at + 2], p[at + 2]) if D > 2 else (0.0, 0.0)
+            far = cone_distance(mu[i], shift[i], p[at] / s, p[at + 1] / s, p_2 / s, s * u[at], s * u[at + 1], s * u_2)
+            friction, most = math.sqrt(p[at + 1] ** 2 + p_2**2), mu[i] * max(p[at], 0.0)
+            if friction > most:
+                wrong[1] = max(wrong[1], (friction - most) / friction)
+        else:
+            far = (p[at] / s - max(p[at] / s - s * u[at], 0.0)) ** 2
+        far = math.sqrt(far) / s
+        if far > wrong[0] or not far < np.inf:
+            wrong[0], worst = far, found[i]
+    return worst
+
+
+@bare
+def note(record, k, count, residual, wrong, joint_impulse, state):
     """The state at the end, and what the solve was like."""
     record.contact_start[k + 1] = record.contact_start[k] + count[FOUND]
     record.iterations[k], record.method[k], record.status[k] = count[ITERATIONS], count[METHOD], count[STATUS]
-    record.residual[k] = residual
+    record.residual[k], record.velocity_error[k], record.force_error[k] = residual, wrong[0], wrong[1]
     for i in range(joint_impulse.size):
         record.joint_impulse[k, i] = joint_impulse[i]
     for i in range(state.position.shape[0]):

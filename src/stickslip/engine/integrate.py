@@ -73,6 +73,7 @@ def integrate_system(
         formulation=repr(contact),
         solver=f"{method}(rtol={rtol:g})",
         tol=rtol,
+        accept=rtol,
         methods=("none", method),
         springs=True,
     )
@@ -132,5 +133,5 @@ def recorded(
         "velocity": in_space(velocities[1:]),
         "state": np.where(forces[1:, :, 0] > 0, slides, State.OPEN),
     }
-    recorder.add(between | contact_columns(steps, count, contacts) | {"method": np.ones(steps)})
+    recorder.append(between | contact_columns(steps, count, contacts) | {"method": np.ones(steps)})
     return recorder.finish()

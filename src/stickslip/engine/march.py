@@ -5,6 +5,9 @@
                    outside of the loop, by any solver of the library     engine/outside.py
     finish         velocities, positions, record                         engine/finish.py
 
+Contacts are looked for as far as bodies may come at the speed they have. One that is hit in this step may come further,
+into what was no part of it: then the step is made again, with what that body meets on its way.
+
 Where an island must be solved outside (a formulation that is no cone problem, a solver of the user's, sweeps that are
 too slow) the loop returns, and is called again with its impulses in place. So compiled code that is seldom needed is no
 part of the loop, and every formulation takes the same road.
@@ -14,12 +17,15 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from stickslip.collision.broadphase import find_contacts
 from stickslip.dynamics.held import row_rate
-from stickslip.engine.finish import finish
+from stickslip.dynamics.motion import comes_further
+from stickslip.engine.finish import end_velocities, finish
 from stickslip.engine.prepare import prepare
-from stickslip.engine.rows import BOUNDED, FOUND, ISLAND, ISLANDS, ITERATIONS, LIMITS, METHOD, STATUS
-from stickslip.engine.sweep import settle
+from stickslip.engine.rows import BOUNDED, FOUND, ISLAND, ISLANDS, ITERATIONS, LIMITS, METHOD, STATUS, TRIES
+from stickslip.engine.settle import TO_ACCEPT, UNSOLVED, settle
 from stickslip.jit import bare
+from stickslip.solvers.status import SOLVED, Status
 
 
 class Ended(IntEnum):
@@ -29,6 +35,8 @@ class Ended(IntEnum):
 
 
 DONE, NO_ROOM, OUTSIDE, FULL = (int(ended) for ended in Ended)
+INEXACT = int(Status.INEXACT)
+MOST_TRIES = 3  # in which bodies that are hit in this step look for what they meet on their way
 FRESH, LOOK = -1, -2  # instead of an island to go on from: the step has not begun; prepare it, and no more
 
 
@@ -42,7 +50,8 @@ def march(state, rules, work, memory, record, first, island):
         return 0, DONE if prepare(state, rules, work, memory) else NO_ROOM
     for k in range(first, record.residual.size):
         if island == FRESH:
-            count[LIMITS] = 0
+            count[LIMITS] = count[TRIES] = 0
+            work.bodies.further[:] = 0.0
         while True:
             if island == FRESH:
                 if not prepare(state, rules, work, memory):
@@ -56,14 +65,21 @@ def march(state, rules, work, memory, record, first, island):
                 count[ISLAND] = i
                 if not rules.swept:
                     return k, OUTSIDE
-                sweeps, error, solved, method = settle(work, rules, i)
+                sweeps, error, far, method = settle(work, rules, i)
                 work.islands.swept[i] = sweeps
                 count[ITERATIONS] += sweeps
                 count[METHOD] = max(count[METHOD], method)
-                if not solved:
+                if far == UNSOLVED:
                     return k, OUTSIDE
+                if far == TO_ACCEPT and count[STATUS] == SOLVED:
+                    count[STATUS] = INEXACT
                 work.residual[0] = max(work.residual[0], error)
             island = FRESH
+            end_velocities(work)
+            if count[TRIES] < MOST_TRIES and comes_further(work.bodies, rules.law.h, work.answer.v):
+                count[TRIES] += 1
+                if find_contacts(state, work.bodies.reach, work.collision, work.contacts) > count[FOUND]:
+                    continue  # once more, with what is met on the way
             if (
                 count[LIMITS] == 1
                 or work.held.bounded.size == 0

@@ -1,6 +1,6 @@
 """The solve of an island outside of the compiled loop: any formulation, by any solver of the library.
 
-The arrays of engine/rows.py become the ActiveRows of friction/active.py, with W = J Y over the blocks of the island;
+The arrays of engine/rows.py become the ActiveRows of friction/active.py, with W over the blocks of the island;
 the formulation poses its problem, the solver answers, and the impulses go back into the arrays. Joint rows without
 bounds, motors of infinite strength, are eliminated first: with W = [A B; Bᵀ C], A theirs,
 
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from stickslip.engine.correct import coupling
+from stickslip.engine.places import felt, set_unit
 from stickslip.engine.rows import ACTIVE, BOUNDED, Rules, Work
+from stickslip.engine.sweep import judged, respond
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, poisson
@@ -40,10 +41,18 @@ class Solved:
     impulses: RowImpulses
     answer: Solution  # of the mathematical problem; the worse of two under Poisson's rule
     iterations: int  # of all that ran
+    status: Status  # SOLVED, INEXACT where the residual is accepted, or the answer's
 
     @property
     def ok(self) -> bool:
-        return self.answer.solved
+        return self.status in (Status.SOLVED, Status.INEXACT)
+
+
+def graded(answer: Solution, accept: float) -> Status:
+    """How good an answer is for a run that accepts this residual."""
+    if answer.solved or not judge(answer.problem, answer.x, accept)[2]:
+        return answer.status
+    return Status.INEXACT
 
 
 def members_of(work: Work, island: int) -> Indices:
@@ -93,77 +102,85 @@ def matrix_of(work: Work, members: Indices, size: int, rigid: bool = False) -> M
     start = np.zeros(members.size + 1, np.int64)
     np.cumsum(np.where(members < n, rows.jacobian.shape[2], 1), out=start[1:])
     compliance = np.zeros_like(work.law.compliance) if rigid else work.law.compliance
-    arrays = rows.body, rows.jacobian, rows.start, rows.reached, rows.response
+    arrays = work.sign, rows.start, rows.place, rows.G, compliance, members, start
     if size <= DENSE:
-        return dense_matrix(*arrays, compliance, members, start)
-    pairs = coupled(*arrays[:1], *arrays[2:4], members, work.free.size)
-    values, row, column = sparse_entries(*arrays, compliance, members, start, *pairs)
+        return dense_matrix(*arrays)
+    values, row, column = sparse_entries(*arrays, *coupled(rows.start, rows.place, members, work.sign.size))
     return sparse.csr_array((values, (row, column)), shape=(size, size))
 
 
 @kernel
-def dense_matrix(body, J, begin, reached, Y, compliance, members, start):
-    W = np.zeros((start[members.size], start[members.size]))
-    for x in range(members.size):
-        for y in range(x + 1):
-            for c in range(start[x + 1] - start[x]):
-                for k in range(start[y + 1] - start[y]):
-                    value = coupling(body, J, begin, reached, Y, members[x], c, members[y], k)
-                    W[start[x] + c, start[y] + k] = value
-                    W[start[y] + k, start[x] + c] = value
-        W[start[x], start[x]] += compliance[members[x]]
+def dense_matrix(sign, begin, place, G, compliance, members, start):
+    W, z = np.zeros((start[members.size], start[members.size])), np.zeros((sign.size, 6))
+    for y in range(members.size):
+        for k in range(start[y + 1] - start[y]):
+            set_unit(begin, place, sign, G, members[y], k, 1.0, z)
+            for x in range(y, members.size):
+                for c in range(start[x + 1] - start[x]):
+                    value = felt(begin, place, G, members[x], c, z)
+                    W[start[x] + c, start[y] + k] = W[start[y] + k, start[x] + c] = value
+            set_unit(begin, place, sign, G, members[y], k, 0.0, z)
+        W[start[y], start[y]] += compliance[members[y]]
     return W
 
 
 @kernel
-def coupled(body, begin, reached, members, bodies):
-    """Pairs (x, y) of members, x >= y, of which one moves a body of the other."""
-    first = np.zeros(bodies + 1, np.int64)
+def coupled(begin, place, members, places):
+    """Pairs (x, y) of members, x >= y, that share a place."""
+    first = np.zeros(places + 1, np.int64)
     for x in range(members.size):
-        for side in range(2):
-            first[body[members[x], side] + 1] += 1
-    for b in range(bodies):
+        for t in range(begin[members[x]], begin[members[x] + 1]):
+            first[place[t] + 1] += 1
+    for b in range(places):
         first[b + 1] += first[b]
-    on, place = np.empty(first[bodies], np.int64), first.copy()
+    on, at = np.empty(first[places], np.int64), first.copy()
     for x in range(members.size):
-        for side in range(2):
-            b = body[members[x], side]
-            on[place[b]] = x
-            place[b] += 1
-    seen, row, column, at = np.full(members.size, -1), np.empty(16, np.int64), np.empty(16, np.int64), 0
+        for t in range(begin[members[x]], begin[members[x] + 1]):
+            on[at[place[t]]] = x
+            at[place[t]] += 1
+    seen, row, column, found = np.full(members.size, -1), np.empty(16, np.int64), np.empty(16, np.int64), 0
     for y in range(members.size):
         for t in range(begin[members[y]], begin[members[y] + 1]):
-            for s in range(first[reached[t]], first[reached[t] + 1]):
+            for s in range(first[place[t]], first[place[t] + 1]):
                 x = on[s]
                 if x >= y and seen[x] != y:
                     seen[x] = y
-                    if at == row.size:
+                    if found == row.size:
                         row, column = np.append(row, np.empty_like(row)), np.append(column, np.empty_like(column))
-                    row[at], column[at] = x, y
-                    at += 1
-    return row[:at].copy(), column[:at].copy()
+                    row[found], column[found] = x, y
+                    found += 1
+    return row[:found].copy(), column[:found].copy()
 
 
 @kernel
-def sparse_entries(body, J, begin, reached, Y, compliance, members, start, row, column):
-    total = 0
+def sparse_entries(sign, begin, place, G, compliance, members, start, row, column):
+    """Of the pairs, sorted by column."""
+    total, z = 0, np.zeros((sign.size, 6))
     for s in range(row.size):
         x, y = row[s], column[s]
         total += (start[x + 1] - start[x]) * (start[y + 1] - start[y]) * (1 if x == y else 2)
     values, at_row, at_column = np.empty(total), np.empty(total, np.int64), np.empty(total, np.int64)
-    at = 0
+    at, ahead = 0, 0
     for s in range(row.size):
-        x, y = row[s], column[s]
-        for c in range(start[x + 1] - start[x]):
-            for k in range(start[y + 1] - start[y]):
-                value = coupling(body, J, begin, reached, Y, members[x], c, members[y], k)
-                if x == y and c == 0 and k == 0:
-                    value += compliance[members[x]]
-                values[at], at_row[at], at_column[at] = value, start[x] + c, start[y] + k
-                at += 1
-                if x != y:
-                    values[at], at_row[at], at_column[at] = value, start[y] + k, start[x] + c
+        if s < ahead:
+            continue
+        y = column[s]
+        while ahead < row.size and column[ahead] == y:
+            ahead += 1
+        for k in range(start[y + 1] - start[y]):
+            set_unit(begin, place, sign, G, members[y], k, 1.0, z)
+            for t in range(s, ahead):
+                x = row[t]
+                for c in range(start[x + 1] - start[x]):
+                    value = felt(begin, place, G, members[x], c, z)
+                    if x == y and c == 0 and k == 0:
+                        value += compliance[members[x]]
+                    values[at], at_row[at], at_column[at] = value, start[x] + c, start[y] + k
                     at += 1
+                    if x != y:
+                        values[at], at_row[at], at_column[at] = value, start[y] + k, start[x] + c
+                        at += 1
+            set_unit(begin, place, sign, G, members[y], k, 0.0, z)
     return values, at_row, at_column
 
 
@@ -177,7 +194,12 @@ def grain_angles(work: Work, i: Indices, axis: Dense, second: bool) -> Dense:
 
 
 def solve_rows(
-    formulation: Formulation, rows: ActiveRows, solver: str | Solver, tol: float, new: NDArray[np.bool_]
+    formulation: Formulation,
+    rows: ActiveRows,
+    solver: str | Solver,
+    tol: float,
+    accept: float,
+    new: NDArray[np.bool_],
 ) -> Solved:
     """The impulses of rows. Contacts that are new have no normal impulse of the step before: where friction is bounded
     by that, it is taken from a solve without friction."""
@@ -196,7 +218,7 @@ def solve_rows(
         rows = replace(rows, previous=previous)
     impulses = poisson(rows, solve_once)
     worst = min(answers, key=lambda answer: (answer.solved, -answer.residual))
-    return Solved(impulses, worst, sum(answer.iterations for answer in answers))
+    return Solved(impulses, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
 
 
 def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
@@ -221,20 +243,25 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
     return Posed(posed.problem, posed.start, decode)
 
 
-def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float) -> Solved:
+def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float, accept: float, exact: bool) -> Solved:
     """What compiled sweeps left: by the interior point method, and where that fails or there are too many contacts for
-    it by all that `auto` knows."""
+    it by all that `auto` knows. It aims for tol where the island is to be solved `exact`, for accept otherwise."""
     posed = pose(formulation, rows)
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
-    start, iterations = posed.start, 0
+    start, iterations, goal = posed.start, 0, tol if exact else accept
     if problem.contacts <= MOST_CONTACTS:
-        answer = ConeInteriorPoint(tol=CLOSER * tol).solve(problem, start)
+        answer = ConeInteriorPoint(tol=CLOSER * goal).solve(problem, start)
         if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
             answer = replace(answer, status=Status.SOLVED, solver=ConeInteriorPoint(tol=tol))
-            return Solved(posed.decode(answer.x), answer, answer.iterations)
+            return Solved(posed.decode(answer.x), answer, answer.iterations, Status.SOLVED)
+        if not exact and judge(problem, answer.x, accept)[2]:
+            return Solved(posed.decode(answer.x), answer, answer.iterations, Status.INEXACT)
         start, iterations = answer.x if answer.residual < np.inf else start, answer.iterations
-    answer = solve(problem, method="auto", tol=tol, x0=start)
-    return Solved(posed.decode(answer.x), answer, iterations + answer.iterations)
+    answer = solve(problem, method="auto", tol=goal, x0=start)
+    status = graded(answer, accept)
+    if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:
+        status = Status.INEXACT
+    return Solved(posed.decode(answer.x), answer, iterations + answer.iterations, status)
 
 
 def put_back(work: Work, members: Indices, impulses: RowImpulses) -> None:
@@ -243,6 +270,16 @@ def put_back(work: Work, members: Indices, impulses: RowImpulses) -> None:
     i, t = members[members < n], members[members >= n]
     work.answer.p[(D * i[:, None] + np.arange(D)).ravel()] = impulses.p.ravel()
     work.answer.p[D * t] = impulses.bounded
+
+
+def update_velocities(work: Work, members: Indices) -> None:
+    """The velocities u of blocks that have new impulses."""
+    rows, law, answer, n = work.rows, work.law, work.answer, int(work.count[ACTIVE])
+    respond(members, n, work.sign, rows.start, rows.place, rows.G, answer.p, answer.z)
+    judged(
+        members, n, rows.start, rows.place, rows.G, law.compliance, law.compliance_tangent[:0], law.mu, law.shift,
+        law.scale, law.lower, law.upper, law.q, answer.z, 0.0, answer.p, answer.u,
+    )  # fmt: skip
 
 
 def whole_step(work: Work) -> Indices:

@@ -2,8 +2,8 @@
 
 free motion    where forces, gyroscopic terms, efforts and joints would take the bodies; what motors want
 look           what touches, and which contacts take part (friction/terms.py)
-rows           J of each contact, and what an impulse of it does: M⁻¹Jᵀ, through joints where there are some
-law            w, ε, μ of each contact, W_ii of each block
+rows           J of each contact, and its G: J L, through joints where there are some
+law            d, ε, μ of each contact, W_ii of each block
 recall         the impulses of the step before
 islands        blocks that hang together through bodies that move
 """
@@ -13,13 +13,22 @@ from __future__ import annotations
 import math
 
 from stickslip.collision.broadphase import find_contacts
-from stickslip.dynamics.articulated import substitute
-from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_side, responds
+from stickslip.dynamics.articulated import half_substitute
+from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_side, weigh
 from stickslip.dynamics.held import hold, rates, row_rate, run_motors
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import free_motion
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLANDS, LIMITS, NEEDED
-from stickslip.friction.terms import TAKES_PART, bounces, friction_of, normal_terms, part, slip_of, tangent_terms
+from stickslip.friction.terms import (
+    NOTHING,
+    TAKES_PART,
+    bounces,
+    friction_of,
+    normal_terms,
+    part,
+    slip_of,
+    tangent_terms,
+)
 from stickslip.jit import bare, inlined
 from stickslip.solvers.nsgs import invert_blocks
 
@@ -39,14 +48,15 @@ def prepare(state, rules, work, memory):
     copy(bodies.v, answer.free)
     if held.wanted.size > 0:
         hold_free(held, answer.free)
-    copy(answer.free, answer.v)
+        copy(answer.free, answer.v)
     found = find_contacts(state, bodies.reach, work.collision, contacts)
     count[FOUND] = found
     if found > contacts.gap.size:
         return False
     n = choose(
-        surfaces.body, surfaces.material, surfaces.restitution, state, rules.law, contacts, found, rows.part, rows.found
-    )
+        surfaces.body, surfaces.material, surfaces.restitution, state, rules.law, contacts, found, answer.free,
+        rows.part, rows.found,
+    )  # fmt: skip
     count[ACTIVE] = n
     fill_rows(
         n, rows.found, contacts.shape_a, contacts.shape_b, contacts.normal, contacts.point, surfaces.body,
@@ -59,27 +69,21 @@ def prepare(state, rules, work, memory):
             rows.jacobian,
         )  # fmt: skip
     count[BOUNDED] = m
-    count[NEEDED] = measure(n + m, work.free, held.tree.group, held.tree.bodies, rows.body, rows.start)
-    if count[NEEDED] > rows.reached.size:
+    count[NEEDED] = measure(n + m, work.free, held.tree.node, held.tree.path, rows.body)
+    if count[NEEDED] > rows.place.size:
         return False
-    fill_responses(
-        n, m, work.free, held.tree.group, bodies.inverse_mass, bodies.inverse, rows.body, rows.jacobian, rows.start,
-        rows.reached, rows.response,
+    fill_places(
+        n, m, work.free, bodies.root_mass, bodies.root, held, work.sign, rows.body, rows.jacobian, rows.start,
+        rows.place, rows.G,
     )  # fmt: skip
-    if held.wanted.size > 0:
-        hold_responses(
-            n, m, work.free, bodies.inverse_mass, bodies.inverse, held, rows.body, rows.jacobian, rows.start,
-            rows.reached, rows.response,
-        )  # fmt: skip
     contact_law(n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, law)
     if m > 0:
-        bounded_law(n, m, held.rows, rows.number, answer.free, law.q, law.w, law.compliance, law.lower, law.upper)
+        bounded_law(n, m, held.rows, rows.number, answer.free, law.q, law.compliance, law.lower, law.upper)
     if held.wanted.size > 0:
-        excuse(n, rows.jacobian, law.q, law.w)
+        excuse(n, rows.jacobian, law.q)
     soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
     own_blocks(
-        n, m, rows.body, rows.jacobian, rows.start, rows.reached, rows.response, law.compliance, soft, law.mu,
-        law.own, law.inverse, law.scale,
+        n, m, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.own, law.inverse, law.scale
     )  # fmt: skip
     recall(
         n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.moved, answer.start,
@@ -106,21 +110,28 @@ def hold_free(held, free):
 
 
 @bare
-def choose(shape_body, material, restitution, state, law, contacts, found, parts, active):
+def choose(shape_body, material, restitution, state, law, contacts, found, free, parts, active):
     """Which contacts take part; those left out are recorded but have no rows. Returns how many do."""
     n = 0
     for i in range(found):
         a, b = contacts.shape_a[i], contacts.shape_b[i]
-        e, u_n = restitution[material[a], material[b]], 0.0
-        if e > 0.0 and contacts.gap[i] > 0.0:
+        e, bouncing = restitution[material[a], material[b]], False
+        if e > 0.0 and law.stabilised == NOTHING:  # elsewhere all take part
             x, normal, body_a, body_b = contacts.point[i], contacts.normal[i], shape_body[a], shape_body[b]
-            u_n = along(x, normal, state.position[body_a], state.velocity[body_a])
-            u_n -= along(x, normal, state.position[body_b], state.velocity[body_b])
-        parts[i] = part(law, contacts.gap[i], e, u_n)
+            u_n = approach(x, normal, state.position, state.velocity, body_a, body_b)
+            u_f = approach(x, normal, state.position, free, body_a, body_b)
+            bouncing = bounces(law, contacts.gap[i], e, u_n, u_f)
+        parts[i] = part(law, contacts.gap[i], bouncing)
         if parts[i] == TAKES_PART:
             active[n] = i
             n += 1
     return n
+
+
+@bare
+def approach(x, n, position, velocity, a, b):
+    """The velocity along n of the point x of body a relative to that of body b."""
+    return along(x, n, position[a], velocity[a]) - along(x, n, position[b], velocity[b])
 
 
 @bare
@@ -165,108 +176,77 @@ def fill_bounded(joints, bounded, before, free, all_, n, number, body, J):
 
 
 @bare
-def measure(blocks, free, group, bodies, body, start):
-    """Where the responses of each block begin, and how many there are."""
-    at = 0
+def measure(blocks, free, node, path, body):
+    """How much room the places of all blocks need at most."""
+    room = 0
     for i in range(blocks):
-        start[i] = at
-        a, b = body[i, 0], body[i, 1]
-        if free[a]:
-            at += 1 if group[a] < 0 else bodies[group[a]]
-        if free[b] and (group[b] < 0 or not (free[a] and group[a] == group[b])):
-            at += 1 if group[b] < 0 else bodies[group[b]]
-    start[blocks] = at
-    return at
-
-
-@bare
-def fill_responses(n, m, free, group, inverse_mass, inverse, body, J, start, reached, Y):
-    """What an impulse of each block does to the bodies that no joint holds; those come last of a block's."""
-    for i in range(n + m):
-        at = start[i + 1]
-        for side in range(1, -1, -1):
-            own = body[i, side]
-            if free[own] and group[own] < 0:
-                at -= 1
-                reached[at] = own
-                for c in range(Y.shape[1] if i < n else 1):
-                    responds(inverse_mass[own], inverse[own], J[i, side, c], Y[at, c])
-
-
-@bare
-def hold_responses(n, m, free, inverse_mass, inverse, held, body, J, start, reached, Y):
-    """And to those that joints hold: all of a group, by the factors of the joints."""
-    tree = held.tree
-    for i in range(n + m):
-        at, a, b = start[i], body[i, 0], body[i, 1]
-        shared = free[a] and free[b] and tree.group[a] >= 0 and tree.group[a] == tree.group[b]
         for side in range(2):
-            own = a if side == 0 else b
-            if not free[own] or tree.group[own] < 0 or (side == 1 and shared):
-                continue
-            behind = at
-            for c in range(Y.shape[1] if i < n else 1):
-                first = load(held, own, J[i, side, c], True)
-                if shared:
-                    first = min(first, load(held, b, J[i, 1, c], False))
-                behind = unload(held, tree.group[own], first, c, at, reached, Y)
-            at = behind
-        for c in range(Y.shape[1] if i < n else 1):
-            let_go(free, inverse_mass, inverse, body[i], J[i], c, start[i], start[i + 1], reached, Y)
+            b = body[i, side]
+            if free[b]:
+                room += 1 if node[b] < 0 else path[node[b]]
+    return room
 
 
 @bare
-def let_go(free, inverse_mass, inverse, body, J, c, begin, end, reached, Y):
+def fill_places(n, m, free, root_mass, root, held, sign, body, J, start, place, G):
+    """The places of each block, bodies before nodes, and its G there."""
+    at, node = 0, held.tree.node
+    for i in range(n + m):
+        start[i] = at
+        for side in range(2):
+            b = body[i, side]
+            if free[b] and node[b] < 0:
+                place[at] = b
+                for c in range(G.shape[1] if i < n else 1):
+                    weigh(root_mass[b], root[b], J[i, side, c], G[at, c])
+                at += 1
+        if held.wanted.size > 0:
+            at = fill_nodes(i < n, free, held, body[i], J[i], at, place, G)
+            for c in range(G.shape[1] if i < n else 1):
+                let_go(free, root_mass, root, sign, body[i], J[i], c, start[i], at, place, G)
+    start[n + m] = at
+
+
+@bare
+def fill_nodes(contact, free, held, body, J, at, place, G):
+    """Those of the bodies that joints hold, by the factors of the joints, from `at` on; returns what is behind."""
+    tree, x, a, b, behind = held.tree, held.factors.x, body[0], body[1], at
+    i, j = tree.node[a] if free[a] else -1, tree.node[b] if free[b] else -1
+    together = i >= 0 and j >= 0 and tree.group[a] == tree.group[b]
+    for c in range(G.shape[1] if contact else 1):
+        behind = at
+        if i >= 0:
+            for r in range(6):
+                x[i, r] += J[0, c, r]
+            if not together:
+                behind = half_substitute(tree, held.factors, tree.group[a], i, i, c, free.size, behind, place, G)
+        if j >= 0:
+            for r in range(6):
+                x[j, r] += J[1, c, r]
+            other = i if together else j
+            behind = half_substitute(tree, held.factors, tree.group[b], j, other, c, free.size, behind, place, G)
+    return behind
+
+
+@bare
+def let_go(free, root_mass, root, sign, body, J, c, begin, end, place, G):
     """A row that joints hold, whose response is rounding, is none: it moves nothing."""
     given, left = 0.0, 0.0
     for side in range(2):
         b = body[side]
         if free[b]:
-            j, K = J[side, c], inverse[b]
+            j, m, S = J[side, c], root_mass[b], root[b]
             for r in range(3):
-                given += inverse_mass[b, r] * j[r] ** 2
-                given += j[3 + r] * (K[r, 0] * j[3] + K[r, 1] * j[4] + K[r, 2] * j[5])
+                given += (m[r] * j[r]) ** 2 + (j[3] * S[0, r] + j[4] * S[1, r] + j[5] * S[2, r]) ** 2
     for t in range(begin, end):
-        for side in range(2):
-            if reached[t] == body[side]:
-                for r in range(6):
-                    left += J[side, c, r] * Y[t, c, r]
+        for r in range(6):
+            left += sign[place[t]] * G[t, c, r] ** 2
     if left <= HELD * given:
-        for side in range(2):
-            for r in range(6):
-                J[side, c, r] = 0.0
+        for r in range(6):
+            J[0, c, r] = J[1, c, r] = 0.0
         for t in range(begin, end):
             for r in range(6):
-                Y[t, c, r] = 0.0
-
-
-@bare
-def load(held, body, J, afresh):
-    """A unit impulse along J on a body as the right side; returns its node."""
-    tree, x = held.tree, held.factors.x
-    if afresh:
-        group = tree.group[body]
-        for k in range(tree.group_start[group], tree.group_start[group + 1]):
-            for r in range(6):
-                x[k, r] = 0.0
-    k = tree.node[body]
-    for r in range(6):
-        x[k, r] += J[r]
-    return k
-
-
-@bare
-def unload(held, group, first, c, at, reached, Y):
-    """The response of all bodies of a group, from place `at` on; returns the place behind."""
-    tree = held.tree
-    substitute(tree, held.factors, group, first)
-    for k in range(tree.group_start[group], tree.group_start[group + 1]):
-        if tree.body[k] >= 0:
-            reached[at] = tree.body[k]
-            for r in range(6):
-                Y[at, c, r] = held.factors.x[k, r]
-            at += 1
-    return at
+                G[t, c, r] = 0.0
 
 
 @bare
@@ -282,9 +262,10 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         u = law.before[D * i : D * i + D]
         slip = slip_of(u[1], u[2] if D > 2 else 0.0, u[3] if D > 3 else 0.0, surfaces.patch[a, b])
         e = surfaces.restitution[a, b]
-        law.restitution[i] = e if bounces(numbers, e, u[0]) else 0.0
-        law.w[i], law.compliance[i] = normal_terms(
-            numbers, contacts.gap[k], e, u[0], surfaces.stiffness[a, b], surfaces.damping[a, b]
+        bouncing = bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
+        law.restitution[i] = e if bouncing else 0.0
+        d, law.compliance[i] = normal_terms(
+            numbers, contacts.gap[k], e, u[0], bouncing, surfaces.stiffness[a, b], surfaces.damping[a, b]
         )
         law.compliance_tangent[i], law.damped[i] = tangent_terms(
             numbers, surfaces.stiffness_tangent[a, b], surfaces.damping_tangent[a, b]
@@ -293,11 +274,11 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
             numbers, surfaces.friction_static[a, b], surfaces.friction_kinetic[a, b], slip
         )
         law.shift[i] = 0.0 if associated else law.mu[i]
-        law.q[D * i] += law.w[i]
+        law.q[D * i] += d
 
 
 @bare
-def excuse(n, J, q, w):
+def excuse(n, J, q):
     """A normal that joints hold has no gap term: no impulse could meet it."""
     D = J.shape[2]
     for i in range(n):
@@ -306,36 +287,37 @@ def excuse(n, J, q, w):
             for r in range(6):
                 moved = moved or J[i, side, 0, r] != 0.0
         if not moved:
-            q[D * i] = w[i] = 0.0
+            q[D * i] = 0.0
 
 
 @bare
-def bounded_law(n, m, joints, number, free, q, w, compliance, lower, upper):
+def bounded_law(n, m, joints, number, free, q, compliance, lower, upper):
     """The law of each bounded joint row."""
-    D = q.size // w.size
+    D = q.size // lower.size
     for t in range(m):
         i, j = n + t, number[t]
-        w[i], compliance[i], lower[i], upper[i] = joints.bias[j], joints.compliance[j], joints.lower[j], joints.upper[j]
+        compliance[i], lower[i], upper[i] = joints.compliance[j], joints.lower[j], joints.upper[j]
         q[D * i] = row_rate(joints, j, free) + joints.bias[j]
 
 
 @bare
-def own_blocks(n, m, body, J, start, reached, Y, compliance, soft, mu, own, V, scale):
-    """W_ii = J_i M⁻¹ J_iᵀ + ε_i, the inverse of it for contacts in space, and the scale that it gives."""
+def own_blocks(n, m, sign, start, place, G, compliance, soft, mu, own, V, scale):
+    """W_ii with ε_i, the inverse of it for contacts in space, and the scale that it gives."""
     d = 2 if own.shape[0] == 4 else 3
     for i in range(n + m):
         for k in range(d * d):
             own[k, i] = 0.0
         components = d if i < n else 1
         for t in range(start[i], start[i + 1]):
-            for side in range(2):
-                if body[i, side] == reached[t]:
-                    for a in range(components):
-                        for c in range(components):
-                            total = 0.0
-                            for k in range(6):
-                                total += J[i, side, a, k] * Y[t, c, k]
-                            own[d * a + c, i] += total
+            for a in range(components):
+                for c in range(a + 1):
+                    total = 0.0
+                    for k in range(6):
+                        total += G[t, a, k] * G[t, c, k]
+                    own[d * a + c, i] += sign[place[t]] * total
+        for a in range(1, components):
+            for c in range(a):
+                own[d * c + a, i] = own[d * a + c, i]
         own[0, i] += compliance[i]
         if soft.size > 0 and i < n:
             for a in range(1, d):

@@ -4,7 +4,8 @@ A record is a header and columns that grow. With n steps, nb bodies, nr joint ro
 events:
 
     n + 1 rows   time (), position (nb, 3), quaternion (nb, 4), velocity (nb, 6), contact_start (), event_start ()
-    n rows       status (), iterations (), residual (), seconds (), method (), joint_impulse (nr,)
+    n rows       status (), iterations (), residual (), velocity_error (), force_error (), worst (), seconds (),
+                 method (), joint_impulse (nr,)
     m rows       contacts/{shape_a, shape_b, feature, point, normal, gap, friction, impulse, velocity, state,
                  tangent, moment, spin, left_out}
     e rows       events/{time, step, contact, mu, mu_jam, margin}
@@ -29,7 +30,8 @@ grow in blocks (HDF5's single writer, multiple readers mode, which keeps the fil
 number /steps is raised after the block has been flushed: what it counts is complete. /finished becomes 1 at the end.
 The first bytes of the file, HDF5's user block, say in plain text how long it was then, so that one cut short is known.
 Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load. Files of
-version 1 have neither joints nor events, and none of the columns of VERSION_2: those read as zeros.
+version 1 have neither joints nor events, and none of the columns of ADDED[2]; those of version 1 and 2 have none of
+ADDED[3]: what a file does not have reads as zeros.
 """
 
 from __future__ import annotations
@@ -37,12 +39,10 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import secrets
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,11 +50,11 @@ from numpy.typing import ArrayLike, NDArray
 from stickslip.dynamics.generalized import Instant, System
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.watch import JamEvent
-from stickslip.errors import FileError, InputError
-from stickslip.problems.files import readable
+from stickslip.errors import FileError, InputError, reading, replacing, writing
+from stickslip.problems.files import check_hdf5, readable
 from stickslip.scene.model import Floats, Integers, Model, State
 
-FORMAT, FORMAT_VERSION = "stickslip trajectory", 2
+FORMAT, FORMAT_VERSION = "stickslip trajectory", 3
 INTERVAL = 1.0  # seconds between two writes
 BLOCK_BYTES = 2**25  # what waits in memory before it is written all the same
 USER_BLOCK, COMPLETE = 512, b"stickslip trajectory, bytes complete: %020d\n"  # with it a file begins
@@ -64,43 +64,6 @@ SCENE, SYSTEM = "scene", "system"  # what runs
 START = {CONTACTS: "contact_start", EVENTS: "event_start"}  # the column that says which rows belong to a step
 
 Columns = dict[str, NDArray[Any]]
-
-
-class ContactColumns(NamedTuple):
-    """The m contacts of some steps, one after another."""
-
-    shape_a: Integers  # (m,)
-    shape_b: Integers  # (m,)
-    feature: Integers  # (m,)
-    point: Floats  # (m, 3)   world   [m]
-    normal: Floats  # (m, 3)   unit, from B to A, world
-    gap: Floats  # (m,)   [m]
-    friction: Floats  # (m,)   the coefficient that bounds the friction impulse   [-]
-    impulse: Floats  # (m, 3)   normal, tangent, other tangent; on A   [N s]
-    velocity: Floats  # (m, 3)   of A relative to B after the step, the same components   [m/s]
-    state: Integers  # (m,)   of problems.contact_states.State
-    tangent: Floats | None = None  # (m, 3)   unit, world
-    moment: Floats | None = None  # (m,)   impulse about the normal, on A   [N m s]
-    spin: Floats | None = None  # (m,)   angular velocity of A relative to B about the normal after the step   [rad/s]
-    left_out: Integers | None = None  # (m,)   TAKES_PART, APART or WILL_BOUNCE of friction/terms.py
-
-
-class Chunk(NamedTuple):
-    """k steps in a row; the state is that at the end of each. What is None counts as zeros."""
-
-    time: Floats  # (k,)   [s]
-    position: Floats  # (k, nb, 3)   of the centres of mass   [m]
-    quaternion: Floats  # (k, nb, 4)
-    velocity: Floats  # (k, nb, 6)   [m/s, rad/s]
-    status: Integers  # (k,)   of solvers.solution.Status
-    iterations: Integers  # (k,)
-    residual: Floats  # (k,)
-    seconds: Floats  # (k,)   that the step took
-    contact_start: Integers  # (k + 1,)   step i has the contacts contact_start[i] to contact_start[i + 1] of this chunk
-    contacts: ContactColumns
-    method: Integers | None = None  # (k,)   among the header's methods
-    joint_impulse: Floats | None = None  # (k, nr)   [N s, N m s]
-    events: Sequence[JamEvent] = ()  # that a watch saw in these steps
 
 
 class Column(NamedTuple):
@@ -137,16 +100,14 @@ def layout(header: Header) -> dict[str, Column]:
         "status": Column(STEPS, np.int8, ()),
         "iterations": Column(STEPS, np.int32, ()),
         "residual": Column(STEPS, np.float64, ()),
+        "velocity_error": Column(STEPS, np.float64, ()),
+        "force_error": Column(STEPS, np.float64, ()),
+        "worst": Column(STEPS, np.int64, ()),
         "seconds": Column(STEPS, np.float64, ()),
         "method": Column(STEPS, np.int8, ()),
         "joint_impulse": Column(STEPS, np.float64, (header.joint_row.size,)),
         **{f"contacts/{name}": column for name, column in CONTACT.items()},
-        "events/time": Column(EVENTS, np.float64, ()),
-        "events/step": Column(EVENTS, np.int64, ()),
-        "events/contact": Column(EVENTS, np.int64, ()),
-        "events/mu": Column(EVENTS, np.float64, ()),
-        "events/mu_jam": Column(EVENTS, np.float64, ()),
-        "events/margin": Column(EVENTS, np.float64, ()),
+        **{f"events/{name}": Column(EVENTS, dtype, ()) for name, dtype in EVENT.items()},
     }
 
 
@@ -163,17 +124,40 @@ def state_shapes(header: Header) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-EVENT = ("time", "step", "contact", "mu", "mu_jam", "margin")  # of a JamEvent; its name is that of the contact
-VERSION_2 = {
-    *("event_start", "method", "joint_impulse"),
-    *(f"contacts/{name}" for name in ("tangent", "moment", "spin", "left_out")),
-    *(f"events/{name}" for name in EVENT),
-}  # columns that version 1 does not have
+EVENT: dict[str, type] = {
+    **dict.fromkeys(("step", "contact"), np.int64),
+    **dict.fromkeys(("time", "mu", "mu_jam", "margin"), np.float64),
+}  # of a JamEvent; its name is that of the contact
+ADDED = {
+    2: {
+        *("event_start", "method", "joint_impulse"),
+        *(f"contacts/{name}" for name in ("tangent", "moment", "spin", "left_out")),
+        *(f"events/{name}" for name in EVENT),
+    },
+    3: {"velocity_error", "force_error", "worst"},
+}  # the columns that came with a version
 
 
 def empty() -> Any:
     """What a header has of things that its world does not have."""
     return np.zeros(0, np.int64)
+
+
+class Ran(TypedDict):
+    """How a run was made; see Header."""
+
+    dt: float
+    formulation: str
+    solver: str
+    tol: float
+    accept: float
+    methods: NotRequired[tuple[str, ...]]
+
+
+def own_version() -> str:
+    from stickslip import __version__
+
+    return __version__
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +170,7 @@ class Header:
     solver: str  # what solved them
     tol: float  # that it was asked for
     planar: bool
+    accept: float = math.nan  # residual that it went on with
     world: str = SCENE  # or SYSTEM
     name: str = ""  # of the system
     coordinates: int = 0  # p, of the system
@@ -208,80 +193,50 @@ class Header:
     joint_b: Integers = field(default_factory=empty)  # (nj,)
     joint_row: Integers = field(default_factory=empty)  # (nr,)   the joint of each row
     joint_row_kind: tuple[str, ...] = ()  # (nr,)   "force x" and so on, see joint_row_names
-    version: str = field(default_factory=lambda: sys.modules["stickslip"].__version__)  # of the stickslip that ran
+    version: str = field(default_factory=own_version)  # of the stickslip that ran
 
     @classmethod
     def of(
-        cls,
-        model: Model,
-        names: tuple[str, ...],
-        *,
-        dt: float,
-        formulation: str,
-        solver: str,
-        tol: float,
-        methods: tuple[str, ...] = ("unknown",),
-        joint_names: tuple[str, ...] | None = None,
+        cls, model: Model, names: tuple[str, ...], joint_names: tuple[str, ...] | None = None, **run: Unpack[Ran]
     ) -> Header:
         """`joint_names`: "joint 0" and so on where None."""
         joints = model.joint.size
         joint_names = tuple(f"joint {j}" for j in range(joints)) if joint_names is None else tuple(joint_names)
-        if len(joint_names) != joints:
-            raise InputError(
-                f"Header: joint_names has {len(joint_names)} entries, expected one for each of {joints} joints"
-            )
-        if len(names) != model.mass.size:
-            raise InputError(
-                f"Header: names has {len(names)} entries, expected one for each of {model.mass.size} bodies"
-            )
+        for what, found, count, each in (
+            ("joint_names", joint_names, joints, "joints"),
+            ("names", names, model.mass.size, "bodies"),
+        ):
+            if len(found) != count:
+                raise InputError(f"Header: {what} has {len(found)} entries, expected one for each of {count} {each}")
         arrays: dict[str, Any] = {name: np.array(getattr(model, name)) for name in ARRAYS if name != "joint_row"}
         rows = joint_row_names(model)
         return cls(
             tuple(names),
-            dt,
-            formulation,
-            solver,
-            tol,
             planar=bool(model.planar),
-            methods=tuple(methods),
             joint_names=joint_names,
             joint_row=np.array([joint for joint, _ in rows], np.int64),
             joint_row_kind=tuple(kind for _, kind in rows),
+            **run,
             **arrays,
         )
 
     @classmethod
-    def of_system(
-        cls,
-        system: System,
-        at: Instant,
-        *,
-        dt: float,
-        formulation: str,
-        solver: str,
-        tol: float,
-        methods: tuple[str, ...] = ("unknown",),
-        springs: bool = False,
-    ) -> Header:
+    def of_system(cls, system: System, at: Instant, springs: bool = False, **run: Unpack[Ran]) -> Header:
         """The same of a system as it is at an instant; its constraint is a joint."""
-        count, rows = at.gap.size, len(at.G)
+        rows = len(at.G)
         return cls(
             tuple(contact.name for contact in system.contacts),
-            dt,
-            formulation,
-            solver,
-            tol,
             planar=at.dimension == 2,
             world=SYSTEM,
             name=system.name,
             coordinates=system.coordinates,
             velocities=system.velocities,
             springs=springs,
-            shape_body=np.arange(count),
-            methods=methods,
+            shape_body=np.arange(at.gap.size),
             joint_names=("constraint",) if rows else (),
             joint_row=np.zeros(rows, np.int64),
             joint_row_kind=tuple(f"row {i}" for i in range(rows)),
+            **run,
         )
 
     @property
@@ -294,18 +249,17 @@ class Header:
         return 2 if self.planar else 3
 
 
-ARRAYS = (
-    *("gravity", "kind", "mass", "inertia", "centre"),
-    *("shape", "shape_body", "shape_size", "shape_position", "shape_rotation"),
-    *("joint", "joint_a", "joint_b", "joint_row"),
+ARRAYS, TEXTS, NUMBERS, LISTS = (
+    tuple(each.name for each in fields(Header) if each.type in types)
+    for types in (("Floats", "Integers"), ("str",), ("float", "int", "bool"), ("tuple[str, ...]",))
 )
-TEXTS = ("formulation", "solver", "version", "world", "name")
-NUMBERS = ("dt", "tol", "planar", "coordinates", "velocities", "springs")
-LISTS = ("names", "methods", "joint_names", "joint_row_kind")
-HEADER_2 = {
-    *("world", "name", "coordinates", "velocities", "springs"),
-    *("methods", "joint_names", "joint", "joint_a", "joint_b", "joint_row", "joint_row_kind"),
-}  # what version 1 does not have
+HEADER_ADDED = {
+    2: {
+        *("world", "name", "coordinates", "velocities", "springs"),
+        *("methods", "joint_names", "joint", "joint_a", "joint_b", "joint_row", "joint_row_kind"),
+    },
+    3: {"accept"},
+}  # what came with a version
 
 
 @dataclass(eq=False)
@@ -325,11 +279,8 @@ class Record:
             raise FileError(f"{self.path}: the file of this trajectory was closed, expected it open; load it again")
         end = self.rows(name) if stop is None else stop
         where = slice(start, end) if body is None else (slice(start, end), body)
-        try:
-            with readable(f"/{name}"):
-                return np.array(self.columns[name][where])
-        except InputError as error:
-            raise FileError(f"{self.path}: {error}") from None
+        with reading(self.path, "an HDF5 file"), readable(f"/{name}"):
+            return np.array(self.columns[name][where])
 
     def column(self, name: str) -> Column:
         expected = layout(self.header)
@@ -402,14 +353,13 @@ class Recorder:
         self.open = True  # for more steps
         self.record: Record | None = None
 
-    def append(self, chunk: Chunk) -> None:
-        """Copies the chunk: its arrays may be filled anew."""
-        columns = {f"contacts/{name}": value for name, value in chunk.contacts._asdict().items()}
-        columns |= {name: value for name, value in chunk._asdict().items() if name not in ("contacts", "events")}
-        self.add(columns, chunk.events)
+    def append(self, columns: Mapping[str, Any], events: Sequence[JamEvent] = ()) -> None:
+        """Append k steps in a row, given as columns by name, and the events that a watch saw in them.
 
-    def add(self, columns: Mapping[str, Any], events: Sequence[JamEvent] = ()) -> None:
-        """Append the steps of a chunk, given as columns by name; those that are None or not there count as zeros."""
+        The columns are those of the layout, with the states at the end of each step; those that are None or not there
+        count as zeros. `contact_start` has k + 1 entries, from 0: the contacts of the step i are the rows
+        contact_start[i] to contact_start[i + 1] of those given here. All is copied: arrays may be filled anew.
+        """
         if not self.open:
             raise InputError("Recorder: this record has ended, or a write has failed, expected no more steps")
         start = np.asarray(columns["contact_start"])
@@ -543,17 +493,6 @@ class FileStore:
             self.mark()
 
 
-@contextlib.contextmanager
-def writing(name: str) -> Iterator[None]:
-    """What cannot be written is said in one sentence."""
-    try:
-        yield
-    except (OSError, RuntimeError) as error:
-        number = getattr(error, "errno", None)
-        reason = os.strerror(number) if number else " ".join(str(error).split())
-        raise FileError(f"{name}: cannot be written ({reason})") from None
-
-
 def chunk_shape(column: Column) -> tuple[int, ...]:
     """The pieces in which HDF5 keeps a column: some steps of some bodies, so that one body is read without the rest."""
     if column.rows == CONTACTS or not column.shape:
@@ -576,7 +515,7 @@ def write_header(file: Any, header: Header) -> None:
 
 def read_header(file: Any, number: int) -> Header:
     """The header of a file of the format version `number`."""
-    older = HEADER_2 if number < 2 else set()
+    older = since(HEADER_ADDED, number)
     fields: dict[str, Any] = {}
     with readable("/header"):
         fields |= {name: file[f"header/{name}"][()] for name in ARRAYS if name not in older}
@@ -592,51 +531,24 @@ def read_header(file: Any, number: int) -> Header:
 def save_record(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a record to a file, which appears complete or not at all, and replaces an older one at once."""
     name = os.fspath(path)
-    target = os.path.realpath(name)
-    if os.path.isdir(target):
-        raise FileError(f"{name}: this is a folder, expected the name of a file")
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
-    try:
+    with replacing(path) as temporary:
         store = FileStore(record.header, temporary, called=name)
         for column in record.columns:
             for start, stop in record.blocks(column):
-                rows = record.read(column, start, stop)
-                with writing(name):
-                    store.extend(column, rows)
-        with writing(name):
-            store.commit()
-            store.close(record.finished)
-            os.replace(temporary, target)
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
+                store.extend(column, record.read(column, start, stop))
+        store.commit()
+        store.close(record.finished)
 
 
 def open_record(path: str | os.PathLike[str]) -> Record:
     """The record in a file, which stays open. What a killed run left is read as far as it got."""
-    import h5py
-
     name = os.fspath(path)
-    file = None
-    try:
-        if os.path.isdir(name):
-            raise InputError("this is a folder, expected an HDF5 file")
-        with open(name, "rb"):
-            pass
-        if not h5py.is_hdf5(name):
-            raise InputError("this is not an HDF5 file")
-        file = open_file(name)
-        return read_record(file, name)
-    except InputError as error:
-        if file:
-            file.close()
-        raise FileError(f"{name}: {error}") from None
-    except FileNotFoundError:
-        raise FileError(f"{name}: there is no such file") from None
-    except PermissionError:
-        raise FileError(f"{name}: this file may not be read") from None
-    except OSError as error:
-        raise FileError(f"{name}: the file is truncated or damaged, or just being begun ({error})") from None
+    damaged = "the file is truncated or damaged, or just being begun"
+    with contextlib.ExitStack() as opened, reading(name, "an HDF5 file", damaged):
+        check_hdf5(name)
+        record = read_record(opened.enter_context(open_file(name)), name)
+        opened.pop_all()
+        return record
 
 
 def check_length(name: str) -> None:
@@ -659,6 +571,11 @@ def open_file(name: str) -> Any:
         return h5py.File(name, "r", swmr=True)
 
 
+def since(added: dict[int, set[str]], number: int) -> set[str]:
+    """What came after the format version `number`."""
+    return {name for version, names in added.items() if version > number for name in names}
+
+
 def read_record(file: Any, name: str) -> Record:
     with readable("the attributes"):
         found, number = file.attrs.get("format"), file.attrs.get("format_version")
@@ -670,7 +587,8 @@ def read_record(file: Any, name: str) -> Record:
     with readable("/steps and /finished"):
         steps, finished = int(file["steps"][()]), bool(file["finished"][()])
     expected = layout(header)  # looked at after /steps: a run that still writes only adds to them
-    there = [column for column in expected if number >= 2 or column not in VERSION_2]
+    later = since(ADDED, number)
+    there = [column for column in expected if column not in later]
     columns = {column: checked(file, column, expected[column]) for column in there}
     record = Record(header, columns, steps, finished, file, name)
     counted = {POSES: f"those of {steps} steps", STEPS: f"those of {steps} steps"}

@@ -3,8 +3,15 @@
 `prepare` fills them from a state, a solve finds the impulses, `finish` moves the bodies. Blocks of D components each (2
 in the plane, 3 in space, 4 with spin) are numbered 0 … n - 1 for the contacts that take part, and n … n + m - 1 for the
 bounded rows of joints (limits and motors) that do, of which only the first component means something. Bilateral rows
-are eliminated (dynamics/held.py): what an impulse does to the bodies, `response`, reaches all that hang together with
-the two that it acts on.
+are eliminated.
+
+A block acts on places: a body that no joint holds, or a node of the factors of those that joints hold
+(dynamics/articulated.py), of which it acts on all from its own body to the last of the group. In each place it has a G
+(D, 6), so that the response of block i to block j, the Delassus matrix, is
+
+    W_ij = Σ s G_i G_jᵀ     over the places of both,      s = -1 at nodes of joints, else 1
+
+For a body G = J L with L Lᵀ = M⁻¹; then v = v_free + L z with z = Σ s G_jᵀ p_j.
 
 Kernels take the arrays they use, not the tuples: each array of a call costs time where it is compiled and where it
 runs.
@@ -27,7 +34,7 @@ from stickslip.scene.model import Floats, Integers, Kind, Model, Motors
 Booleans = NDArray[np.bool_]
 
 # places in Work.count
-FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS = range(10)
+FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS, TRIES = range(11)
 METHODS = (
     *("none", "sweeps", "correction"),  # of the compiled loop
     *("ConeInteriorPoint", "ConeNewton", "NSGS", "BodyNSGS", "APGD", "ADMM", "FixedPoint", "Conic"),
@@ -41,12 +48,15 @@ class Rules(NamedTuple):
     """What a run asks of every step."""
 
     law: LawNumbers
-    tol: float  # on the residual
+    tol: float  # on the residual: what each step aims for
+    accept: float  # and what is good enough to go on with
     swept: bool  # contacts obey a cone law, which compiled sweeps solve
     associated: bool  # the associated law instead of Coulomb's
     relaxes_friction: bool  # tangents have a compliance of their own
     euler: bool  # bodies in contact move with their velocity at the end of the step
     sweeps: int  # of Gauss–Seidel at most
+    effort: int  # so many are made in islands of more than `exact` blocks, which then may stop at `accept`
+    exact: int
     patience: int  # see NSGS; for up to `few` contacts, for which the interior point method takes over
     few: int
     long_patience: int  # for more of them
@@ -76,16 +86,15 @@ class Rows(NamedTuple):
     body: Integers  # (nb, 2)
     frame: Floats  # (capacity, 3, 3)   n, t, o by rows
     jacobian: Floats  # (nb, 2, D, 6)   by side and component
-    start: Integers  # (nb + 1,)   where the responses of a block begin
-    reached: Integers  # (room,)   a body that a block moves
-    response: Floats  # (room, D, 6)   and how, by unit impulses
+    start: Integers  # (nb + 1,)   where the places of a block begin
+    place: Integers  # (room,)   a body, or after all bodies a node
+    G: Floats  # (room, D, 6)
 
 
 class Law(NamedTuple):
-    """What a step asks of its blocks; of joint rows w is the bias and ε the compliance Σ."""
+    """What a step asks of its blocks; of joint rows d is the bias and ε the compliance Σ."""
 
-    q: Floats  # (D nb,)   velocities without impulses but those of joints, with w
-    w: Floats  # (nb,)   d of the normals, see friction/terms.py
+    q: Floats  # (D nb,)   velocities without impulses but those of joints, with d, see friction/terms.py
     compliance: Floats  # (nb,)   ε of the normals
     compliance_tangent: Floats  # (nb,)   ε_t
     damped: Floats  # (nb,)   ε_t h b_t
@@ -110,7 +119,8 @@ class Answer(NamedTuple):
     start: Floats  # (D nb,)   impulses of the step before
     trend: Floats  # (D nb,)   how they changed in it
     p: Floats  # (D nb,)   impulses
-    u: Floats  # (D nb,)   velocities under the law, with w and ε p
+    u: Floats  # (D nb,)   velocities under the law, with d and ε p
+    z: Floats  # (places, 6)   what impulses do there
     v: Floats  # (bodies, 6)   velocities of the bodies
 
 
@@ -124,17 +134,20 @@ class Islands(NamedTuple):
     member: Integers  # (nb,)
     stiff: Integers  # (nb,)   1 where an island has joints
     swept: Integers  # (nb,)   how many sweeps an island took, 0 where it was solved outside
+    leans: Booleans  # (nb,)   whether something that is not free pushes an island
     degree: Integers  # (bodies,)   zeros, for engine/correct.py
 
 
 class Work(NamedTuple):
     """All that the steps of a run share and fill anew."""
 
-    count: Integers  # type: ignore[assignment]  # (10,)   FOUND … LIMITS
+    count: Integers  # type: ignore[assignment]  # (11,)   FOUND … TRIES
     residual: Floats  # (1,)
+    wrong: Floats  # (2,)   the worst velocity at a contact, and the worst share of a force outside its cone
     free: Booleans  # (nb,)   whether a body moves by the forces on it
     moving: Booleans  # (nb,)   whether it moves at all
-    hit: Booleans  # (nb,)   whether it moves with its velocity at the end of the step
+    sign: Floats  # (places,)   s
+    share: Floats  # (nb,)   of its velocity at the end of the step in that by which a body moves
     gain: Floats  # (nb,)   room
     frame: Floats  # (3, 3)   room
     bodies: Bodies
@@ -170,6 +183,9 @@ class Record(NamedTuple):
     iterations: Integers  # (steps,)
     method: Integers  # (steps,)
     residual: Floats  # (steps,)
+    velocity_error: Floats  # (steps,)
+    force_error: Floats  # (steps,)
+    worst: Integers  # (steps,)   contact, of those found in the step; -1 where none is wrong
     joint_impulse: Floats  # (steps, nr)
     contact_start: Integers  # (steps + 1,)
     shape_a: Integers  # (capacity,)
@@ -193,30 +209,31 @@ def components(model: Model, spin: bool) -> int:
 
 
 def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Motors | None = None) -> Work:
-    """`reach`: room for responses; `motors`: those of the model where None."""
-    D, bodies = components(model, spin), model.kind.size
-    held = held_by(model, motors)
-    bounded = held.bounded.size
+    """`reach`: room for places; `motors`: those of the model where None."""
+    bodies, held = model.kind.size, held_by(model, motors)
     surfaces = Surfaces(
         model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
     )
     return Work(
-        count=np.zeros(10, np.int64),
+        count=np.zeros(11, np.int64),
         residual=np.zeros(1),
+        wrong=np.zeros(2),
         free=model.kind == Kind.FREE,
         moving=model.kind != Kind.STATIC,
-        hit=np.zeros(bodies, np.bool_),
+        sign=np.concatenate([np.ones(bodies), np.where(held.tree.body < 0, -1.0, 1.0)]),
+        share=np.zeros(bodies),
         gain=np.zeros(bodies),
         frame=np.zeros((3, 3)),
         bodies=bodies_of(model),
         surfaces=surfaces,
         collision=workspace(model),
         held=held,
-        **room_for_contacts(D, bodies, held.tree.group_start.size - 1, bounded, capacity, reach),
+        **room_for_contacts(components(model, spin), bodies, held, capacity, reach),
     )
 
 
-def room_for_contacts(D: int, bodies: int, groups: int, bounded: int, capacity: int, reach: int) -> dict[str, Any]:
+def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int) -> dict[str, Any]:
+    bounded, groups, nodes = held.bounded.size, held.tree.group_start.size - 1, held.tree.size.size
     d, blocks = min(D, 3), capacity + bounded
 
     def numbers(*shape: int) -> Floats:
@@ -234,11 +251,11 @@ def room_for_contacts(D: int, bodies: int, groups: int, bounded: int, capacity: 
     law |= {"q": numbers(size), "before": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
     law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
     answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
-    answer |= {name: numbers(bodies, 6) for name in ("free", "v")}
+    answer |= {"free": numbers(bodies, 6), "v": numbers(bodies, 6), "z": numbers(bodies + nodes, 6)}
     answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
-        integers(blocks), integers(blocks), integers(bodies),
+        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), integers(bodies),
     )  # fmt: skip
     return {
         "contacts": room_for(capacity),
@@ -267,7 +284,8 @@ def room_to_record(work: Work, steps: int, capacity: int) -> Record:
 
     return Record(
         np.empty((steps, bodies, 3)), np.empty((steps, bodies, 4)), np.empty((steps, bodies, 6)),
-        integers(steps), integers(steps), integers(steps), np.zeros(steps),
+        integers(steps), integers(steps), integers(steps), np.zeros(steps), np.zeros(steps), np.zeros(steps),
+        integers(steps),
         np.zeros((steps, work.held.wanted.size)), integers(steps + 1),
         integers(capacity), integers(capacity), integers(capacity), numbers(3), numbers(3), numbers(3), numbers(),
         numbers(), numbers(3), numbers(3), numbers(), numbers(), integers(capacity), integers(capacity),

@@ -1,15 +1,23 @@
-"""What every run has: a number of steps, and a bar that shows how far it got."""
+"""What every run has: a number of steps, a bar that shows how far it got, and an error where a step is not solved."""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from stickslip.errors import InputError
+from stickslip.errors import InexactWarning, InputError, StepFailed
+from stickslip.problems.files import save
+from stickslip.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from stickslip.engine.trajectory import Trajectory
+
+    S = TypeVar("S", bound=Trajectory)
 
 PATIENT = 2.0  # seconds before a progress bar shows
 
@@ -52,3 +60,28 @@ def progress_bar(steps: int, wanted: bool | None) -> Iterator[Any]:
         yield made
     finally:
         bar.stop()
+
+
+def told(run: S) -> S:
+    """The run, after a warning where some of its steps are inexact."""
+    if run.inexact.size:
+        warnings.warn(f"simulate: {run.accuracy}", InexactWarning, stacklevel=3)
+    return run
+
+
+def step_failed(answer: Solution, number: int, which: str, where: str = "") -> StepFailed:
+    """The error of a step that was not solved, with its problem saved beside; `which` step it is, and `where`."""
+    file = f"stickslip-failed-step-{number}.h5"
+    try:
+        save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
+        kept = f"The problem is saved in {file}"
+    except InputError:
+        kept, file = "Its friction is a function, so the problem is not saved", ""
+    return StepFailed(
+        f"step {number} {which} was not solved: {answer.method} ended with {answer.status.name}, "
+        f"residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}){where}. {kept}; try a "
+        f"smaller dt, a larger tol or accept, another solver, or keep_going=True",
+        answer,
+        number,
+        file,
+    )

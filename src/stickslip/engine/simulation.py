@@ -17,6 +17,7 @@ depends on the state alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,23 +28,22 @@ from stickslip.engine.engine import Engine, StepNotSolved
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.rows import FOUND, METHODS, room_to_record
 from stickslip.engine.running import checked_seconds
-from stickslip.engine.simulate import chunk_of, failure
+from stickslip.engine.simulate import contacts_of, failure
 from stickslip.engine.trajectory import (
     ContactTable,
     Named,
     index_of,
     kinetic_energy,
     potential_energy,
-    rotated,
     table_of,
 )
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
-from stickslip.scene.compile import compile_scene
+from stickslip.scene.compile import StateView, compile_scene
 from stickslip.scene.model import Floats, Joint, Kind, State
 from stickslip.scene.scene import Scene
-from stickslip.scene.values import ORIGIN, Refused, not_negative, number, orientation, real, turning, vector
+from stickslip.scene.values import ORIGIN, Refused, bound, not_negative, number, orientation, rotated, turning, vector
 from stickslip.solvers.solution import Solver, Status
 
 ROOM = 64  # contacts that a step may have before the record grows
@@ -57,7 +57,7 @@ class Simulation:
     scene         is compiled as it is now; what is done to it later does not matter here
     dt            step   [s]
     friction      a formulation, Coulomb() where None
-    solver, tol, scheme, keep_going      as in `simulate`
+    solver, tol, scheme, keep_going, accept      as in `simulate`
     """
 
     def __init__(
@@ -69,13 +69,25 @@ class Simulation:
         tol: float | None = None,
         scheme: Scheme | None = None,
         keep_going: bool = False,
+        accept: float | None = None,
+        effort: int | None = None,
     ) -> None:
         formulation: Formulation = Coulomb() if friction is None else friction
         model, state, drives = compile_scene(scene)
         h = checked_seconds("Simulation", "dt", dt)
         self._first = state.copy()
         self._engine = Engine(
-            model, state, drives, h, formulation, solver or formulation.solver, tol, keep_going, scheme
+            model,
+            state,
+            drives,
+            h,
+            formulation,
+            solver or formulation.solver,
+            tol,
+            keep_going,
+            scheme,
+            accept,
+            effort,
         )
         self._names, self._joint_names = scene.names, scene.joint_names
         self._motors = self._engine.work.held.motors.copy()
@@ -159,8 +171,8 @@ class Simulation:
 
     @state.setter
     def state(self, given: State | StateNow) -> None:
-        new = checked_state(given.copy(), self._view.now, self._engine.model.planar)
-        for array, value in zip(self._view.now, new, strict=True):
+        new = checked_state(given.copy(), self._view.state, self._engine.model.planar)
+        for array, value in zip(self._view.state, new, strict=True):
             array[:] = value
         self._begin()
 
@@ -168,7 +180,7 @@ class Simulation:
         self, body: Named, *, position: Any = None, orientation: Any = None, velocity: Any = None, spin: Any = None
     ) -> None:
         """Put a body elsewhere, or give it another velocity; what is None stays. Arguments as in `Scene.place`."""
-        i, model, now = self._body(body), self._engine.model, self._view.now
+        i, model, now = self._body(body), self._engine.model, self._view.state
         owner, planar = f"set {self._names[i]!r}", model.planar
         if model.kind[i] == Kind.STATIC and not (velocity is None and spin is None):
             raise Refused(owner, "velocity", velocity if spin is None else spin, "none for a static body")
@@ -228,7 +240,7 @@ class Simulation:
     @property
     def contacts(self) -> ContactTable:
         """The contacts of the last step, with those that were found but took no part; none before the first step."""
-        columns = chunk_of(self._record, 1, 0, self.dt, 0.0).contacts._asdict()
+        columns = contacts_of(self._record, 1)
         steps = np.full(columns["gap"].size, self._engine.made - 1)
         return table_of(self._names, self._engine.model.shape_body, columns, steps)
 
@@ -238,8 +250,13 @@ class Simulation:
         return float(self._record.residual[0])
 
     @property
+    def velocity_error(self) -> float:
+        """Of the last step: the worst velocity at a contact that its law does not allow   [m/s]"""
+        return float(self._record.velocity_error[0])
+
+    @property
     def status(self) -> Status:
-        """Of the last step; other than SOLVED only with `keep_going`"""
+        """Of the last step: SOLVED, or INEXACT where it missed tol; other words only with `keep_going`"""
         return Status(int(self._record.status[0]))
 
     @property
@@ -255,13 +272,13 @@ class Simulation:
     @property
     def kinetic(self) -> float:
         """Energy of the free bodies now, Σ m v²/2 + ω·I ω/2   [J]"""
-        now = self._view.now
+        now = self._view.state
         return float(kinetic_energy(self._engine.model, now.quaternion[None], now.velocity[None])[0])
 
     @property
     def potential(self) -> float:
         """Energy of the free bodies in gravity now, -Σ m g·x   [J]"""
-        return float(potential_energy(self._engine.model, self._view.now.position[None])[0])
+        return float(potential_energy(self._engine.model, self._view.state.position[None])[0])
 
     @property
     def energy(self) -> float:
@@ -273,39 +290,47 @@ class Simulation:
         return f"Simulation({len(self._names)} bodies at {self.time:.6g} s, dt={self.dt:g}, {formulation})"
 
 
-class StateNow:
+class StateNow(StateView):
     """The bodies of a simulation as they are whenever it is asked. A body is named by its handle, index or name."""
 
     def __init__(self, now: State, centre: Floats, names: tuple[str, ...]) -> None:
-        self.now = now  # the arrays themselves; to be read
-        self._centre, self._names = centre, names
+        super().__init__(now, centre)
+        self._names = names
         self._shifted: list[bool] = np.any(centre, axis=1).tolist()
 
-    def _index(self, body: Named) -> int:
+    def index(self, body: Named) -> int:
         return index_of("body", self._names, body, "Simulation")
 
     def position(self, body: Named) -> Floats:
         """(3,) of the origin of the body, as the scene placed it   [m]"""
-        i = self._index(body)
-        if not self._shifted[i]:
-            return self.now.position[i].copy()
-        return self.now.position[i] - rotated(self.now.quaternion[i], self._centre[i])
-
-    def quaternion(self, body: Named) -> Floats:
-        """(4,) scalar first, body axes to world axes"""
-        return self.now.quaternion[self._index(body)].copy()
-
-    def velocity(self, body: Named) -> Floats:
-        """(3,) of the centre of mass, world axes   [m/s]"""
-        return self.now.velocity[self._index(body), :3].copy()
-
-    def spin(self, body: Named) -> Floats:
-        """(3,) angular velocity, world axes   [rad/s]"""
-        return self.now.velocity[self._index(body), 3:].copy()
+        i = self.index(body)
+        return super().position(i) if self._shifted[i] else self.state.position[i].copy()
 
     def copy(self) -> State:
         """All bodies: centres of mass, quaternions and velocities."""
-        return self.now.copy()
+        return self.state.copy()
+
+
+class Driven:
+    """A number of the motor of a joint, an attribute of JointNow: read, and checked where it is set."""
+
+    def __init__(self, check: Callable[[str, str, Any], float], meaning: str) -> None:
+        self.check, self.__doc__ = check, meaning
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, joint: Any, owner: type | None = None) -> float:
+        if joint is None:
+            return self  # type: ignore[return-value]
+        return getattr(joint._motors, self.name).item(joint.index)
+
+    def __set__(self, joint: JointNow, value: float) -> None:
+        found = self.check(joint._owner, self.name, value)
+        if not joint._driven:
+            expected = "none, because the scene gave this joint no motor (strength=...)"
+            raise Refused(joint._owner, self.name, found, expected)
+        getattr(joint._motors, self.name)[joint.index] = found
 
 
 class JointNow:
@@ -348,53 +373,13 @@ class JointNow:
         self._of_coordinate(0)  # it has one
         self._motors.effort[self.index] = number(self._owner, "effort", value)
 
-    @property
-    def target(self) -> float:
-        """Position that the servo wants   [rad, m]"""
-        return self._motors.target.item(self.index)
-
-    @target.setter
-    def target(self, value: float) -> None:
-        self._set("target", number(self._owner, "target", value))
-
-    @property
-    def speed(self) -> float:
-        """Speed that the motor or servo wants   [rad/s, m/s]"""
-        return self._motors.speed.item(self.index)
-
-    @speed.setter
-    def speed(self, value: float) -> None:
-        self._set("speed", number(self._owner, "speed", value))
-
-    @property
-    def stiffness(self) -> float:
-        """Of the servo; where this and `gain` are 0 it is a motor, which keeps its speed   [N m/rad, N/m]"""
-        return self._motors.stiffness.item(self.index)
-
-    @stiffness.setter
-    def stiffness(self, value: float) -> None:
-        self._set("stiffness", not_negative(self._owner, "stiffness", value))
-
-    @property
-    def gain(self) -> float:
-        """Of the servo, by which it follows the speed   [N m s/rad, N s/m]"""
-        return self._motors.gain.item(self.index)
-
-    @gain.setter
-    def gain(self, value: float) -> None:
-        self._set("gain", not_negative(self._owner, "gain", value))
-
-    @property
-    def strength(self) -> float:
-        """Most torque or force of the motor; 0 switches it off, inf is no bound   [N m, N]"""
-        return self._motors.strength.item(self.index)
-
-    @strength.setter
-    def strength(self, value: float) -> None:
-        found = real(self._owner, "strength", value, "a number >= 0, or inf")
-        if found < 0:
-            raise Refused(self._owner, "strength", value, "a number >= 0, or inf")
-        self._set("strength", found)
+    target = Driven(number, "Position that the servo wants   [rad, m]")
+    speed = Driven(number, "Speed that the motor or servo wants   [rad/s, m/s]")
+    stiffness = Driven(
+        not_negative, "Of the servo; where this and `gain` are 0 it is a motor, which keeps its speed   [N m/rad, N/m]"
+    )
+    gain = Driven(not_negative, "Of the servo, by which it follows the speed   [N m s/rad, N s/m]")
+    strength = Driven(bound, "Most torque or force of the motor; 0 switches it off, inf is no bound   [N m, N]")
 
     @property
     def _owner(self) -> str:
@@ -407,11 +392,6 @@ class JointNow:
                 f"{self._owner}: its kind is {kind}, expected a hinge or a slider, which have a coordinate"
             )
         return self._coordinate.item(which)
-
-    def _set(self, field: str, value: float) -> None:
-        if not self._driven:
-            raise Refused(self._owner, field, value, "none, because the scene gave this joint no motor (strength=...)")
-        getattr(self._motors, field)[self.index] = value
 
     def __repr__(self) -> str:
         moves = "" if self.kind < Joint.HINGE else f" at {self.coordinate:.6g}, {self.velocity:.6g} a second"

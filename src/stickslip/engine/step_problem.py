@@ -16,7 +16,7 @@ from scipy import sparse
 from stickslip.dynamics.joints import JointRows
 from stickslip.engine.engine import Engine
 from stickslip.engine.rows import FOUND
-from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.scene.compile import compile_scene
@@ -84,13 +84,8 @@ def contact_problem(engine: Engine) -> ContactProblem:
         mu_kinetic=model.friction_kinetic[a, b],
         w=np.einsum("isck,isk->ic", jacobian, fixed[body]).ravel(),
         gap=contacts.gap[:n].copy(),
-        restitution=model.restitution[a, b],
-        stiffness=model.stiffness[a, b],
-        damping=model.damping[a, b],
-        stiffness_tangent=model.stiffness_tangent[a, b],
-        damping_tangent=model.damping_tangent[a, b],
+        **{name: getattr(model, name)[a, b] for name in MATERIAL},
         previous=work.answer.start[: D * n].copy(),
-        patch=model.patch[a, b],
         grain=engine.rows().grain,
         point=contacts.point[:n].ravel(),
         time=engine.time,

@@ -16,7 +16,7 @@ import numpy as np
 
 from stickslip.dynamics.generalized import System
 from stickslip.engine.recorder import Record
-from stickslip.engine.trajectory import Trajectory
+from stickslip.engine.trajectory import Recorded, Trajectory
 from stickslip.friction.penalty import Penalty
 from stickslip.scene.model import Floats, Integers
 
@@ -28,11 +28,7 @@ class SystemTrajectory(Trajectory):
         super().__init__(record)
         self.system = system
 
-    @property
-    def kinetic(self) -> Floats:
-        """(n + 1,) ½ vᵀ M(q) v [J]"""
-        return self._record.read("kinetic")
-
+    kinetic = Recorded("kinetic", "(n + 1,) ½ vᵀ M(q) v [J]")
     kinetic_energy = kinetic
 
     @property
@@ -71,35 +67,12 @@ class PenaltyRun(SystemTrajectory):
         super().__init__(record, system)
         self.contact = contact  # None where it was loaded
 
-    @property
-    def velocity(self) -> Floats:  # type: ignore[override]
-        """(m, nc, d) of the contacts [m/s]"""
-        return self._record.read("contact_velocity")
-
-    @property
-    def force(self) -> Floats:
-        """(m, nc, d) [N]"""
-        return self._record.read("contact_force")
-
-    @property
-    def impulse(self) -> Floats:
-        """(m, nc, d) ∫ λ dt [N s]"""
-        return self._record.read("contact_impulse")
-
-    @property
-    def normal_work(self) -> Floats:
-        """(m, nc) ∫ λ_n u_n dt [J]"""
-        return self._record.read("normal_work")
-
-    @property
-    def friction_work(self) -> Floats:
-        """(m, nc) ∫ λ_t·u_t dt, never growing [J]"""
-        return self._record.read("friction_work")
-
-    @property
-    def stored(self) -> Floats:
-        """(m,) energy in the springs of the contacts [J]"""
-        return self._record.read("stored")
+    velocity = Recorded("contact_velocity", "(m, nc, d) of the contacts [m/s]")
+    force = Recorded("contact_force", "(m, nc, d) [N]")
+    impulse = Recorded("contact_impulse", "(m, nc, d) ∫ λ dt [N s]")
+    normal_work = Recorded("normal_work", "(m, nc) ∫ λ_n u_n dt [J]")
+    friction_work = Recorded("friction_work", "(m, nc) ∫ λ_t·u_t dt, never growing [J]")
+    stored = Recorded("stored", "(m,) energy in the springs of the contacts [J]")
 
 
 def contact_columns(steps: int, count: int, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ One step of size h from (q, v), G the rows of the constraint, e its error, S = G
 
     v_f = v + h a(t + h/2, q_m, v_m)            without contacts and constraint, a = M⁻¹ (f - c) at the middle     (1)
     M(q) v⁺ = M(q) v_f + Aᵀ(q) p + Gᵀ(q) ν      p by the formulation, ν so that G(q) v⁺ = 0                        (2)
-    q⁺ = q moved by h w + D                     w = (v + v⁺)/2, or v⁺ where something is hit                       (3)
+    q⁺ = q moved by h w + D                     w = s v⁺ + (1 - s) v, s = ½, or 1 where something is hit           (3)
     v_next = v̂ - M⁻¹Gᵀ S⁺ G v̂ at q⁺             v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ G v_f / 2                          (4)
 
 (2) is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
@@ -16,7 +16,8 @@ drift, kick, drift. Where nothing is hit, steps are of order two, and the energy
 
 Something is hit where a contact carries an impulse that was approached faster than the formulation's rest speed, and
 where contacts would give energy, p·½ (u + u⁺) > 0; with the scheme "euler", by which most papers define their
-formulation, where any contact carries one. Then (3) is Euler's.
+formulation, where any contact carries one. Then (3) is Euler's. Where contacts only bounce s is theirs, that of
+friction/terms.py.
 
 [1] Andersen, Rattle: a "velocity" version of the Shake algorithm, J. Computational Physics 52 (1983) 24-34.
 """
@@ -36,24 +37,25 @@ from scipy import linalg
 from stickslip.dynamics.constrained import drift, pull, response
 from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
 from stickslip.dynamics.joints import RECOVERY
-from stickslip.engine.engine import check_scheme, method_number, step_tolerance
-from stickslip.engine.finish import states_of, unnoticed
-from stickslip.engine.outside import solve_rows
+from stickslip.dynamics.motion import END, MEAN
+from stickslip.engine.engine import accepted, check_scheme, method_number, step_tolerance
+from stickslip.engine.finish import states_of, unnoticed, worst_of
+from stickslip.engine.outside import graded, solve_rows
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import METHODS
-from stickslip.engine.running import count_steps, progress_bar
+from stickslip.engine.running import count_steps, progress_bar, step_failed, told
 from stickslip.engine.system_trajectory import SystemTrajectory, contact_columns, in_space
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
-from stickslip.errors import StepFailed
 from stickslip.friction.active import contact_terms, spread
-from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
-from stickslip.problems.files import save
+from stickslip.friction.terms import LawNumbers, bounced_share
+from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, vector
 from stickslip.solvers.solution import Solution, Solver
+from stickslip.solvers.status import Status
 
-MATERIAL = ("restitution", "stiffness", "damping", "stiffness_tangent", "damping_tangent", "patch")
 NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
@@ -92,6 +94,7 @@ def simulate_system(
     path: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     scheme: Scheme | None = None,
+    accept: float | None = None,
 ) -> SystemTrajectory:
     """Run a system from (q, v) for `duration` seconds in steps of `dt`; words are those of `simulate`.
 
@@ -102,6 +105,7 @@ def simulate_system(
     method = solver or formulation.solver
     euler = check_scheme(scheme or formulation.scheme) == "euler"
     tol = step_tolerance(formulation, method, tol)
+    accept = accepted(tol, accept)
     steps = count_steps(duration, dt)
     at = evaluate(system, q, v)
     watching = watch_for(watch)
@@ -112,36 +116,49 @@ def simulate_system(
         formulation=repr(formulation),
         solver=str(method),
         tol=tol,
+        accept=accept,
         methods=METHODS,
     )
     previous, applied = np.zeros(len(at.A)), applied_force(system, force)
     with Recorder(header, state_of(at), path) as recorder, progress_bar(steps, progress) as done:
         for number in range(steps):
             one = step_system(system, at, dt, applied, number * dt, formulation, method, tol, previous, euler)
-            if not one.answer.solved and not keep_going:
-                error = failure(system, one.answer, number, dt)
+            status = graded(one.answer, accept)
+            if status not in (Status.SOLVED, Status.INEXACT) and not keep_going:
+                error = step_failed(one.answer, number, f"of {system.name!r} at time {number * dt:g} s")
                 error.trajectory = SystemTrajectory(recorder.finish(finished=False), system)
                 raise error
             events = () if watching is None else look(watching, system, one, number, dt)
-            recorder.add(columns_of(header, one, at.gap, (number + 1) * dt), events)
+            recorder.append(columns_of(header, one, status, at.gap, (number + 1) * dt), events)
             at, previous = one.after, one.impulse
             done(1)
-        return SystemTrajectory(recorder.finish(), system)
+        return told(SystemTrajectory(recorder.finish(), system))
+
+
+def errors_of(answer: Solution) -> dict[str, Any]:
+    """What is wrong with the contacts of an answer; not known (NaN) where they obey no cone law."""
+    problem = answer.problem
+    if not isinstance(problem, ConeProblem):
+        return {"velocity_error": np.nan, "force_error": np.nan, "worst": -1}
+    n, wrong, scale = problem.contacts, np.zeros(2), np.sqrt(problem.weights)
+    worst = worst_of(n, True, np.arange(n), problem.mu, problem.shift, scale, answer.x, answer.y, wrong)
+    return {"velocity_error": wrong[0], "force_error": wrong[1], "worst": worst}
 
 
 def state_of(at: Instant) -> dict[str, Any]:
     return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
 
 
-def columns_of(header: Header, one: SystemStep, gap: Vector, now: float) -> dict[str, Any]:
+def columns_of(header: Header, one: SystemStep, status: Status, gap: Vector, now: float) -> dict[str, Any]:
     """The columns of the recorder for one step, which began with the gaps `gap`."""
     answer, d = one.answer, header.dimension
     step = {
         "time": now,
         **state_of(one.after),
-        "status": int(answer.status),
+        "status": int(status),
         "iterations": one.iterations,
         "residual": answer.residual,
+        **errors_of(answer),
         "seconds": one.seconds,
         "method": method_number(answer.solver) if answer.problem.size else 0,
         "joint_impulse": one.joints,
@@ -184,12 +201,12 @@ def step_system(
     free, back = free_velocity(system, at, h, force, now), pull(at)
     problem = system_problem(system, at, h, free, previous)
     rows, d = formulation.rows(problem), problem.dimension
-    solved = solve_rows(formulation, rows, solver, tol, rows.previous[:, 0] == 0)
+    solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
     velocity, terms = problem.H.T @ v, contact_terms(problem, formulation.law(h))
-    hit = hits(problem, formulation.impact.rest_speed, euler, tol, impulses.p, velocity)
-    w = v if hit else 0.5 * (at.v + v)
+    s = share_of(problem, formulation.law(h), terms.bounces, euler, tol, impulses.p, velocity)
+    w = s * v + (1.0 - s) * at.v
     q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w))
     after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free))
     if len(at.G):
@@ -228,12 +245,28 @@ def free_velocity(
     return at.v + h * linalg.solve(M, force(now + 0.5 * h, q, v) - bias, assume_a="pos")
 
 
-def hits(problem: ContactProblem, rest_speed: float, euler: bool, tol: float, p: Vector, velocity: Vector) -> bool:
-    """Is something hit in this step?"""
+def share_of(
+    problem: ContactProblem,
+    law: LawNumbers,
+    bouncing: NDArray[np.bool_],
+    euler: bool,
+    tol: float,
+    p: Vector,
+    velocity: Vector,
+) -> float:
+    """s of (3)."""
     d, before = problem.dimension, problem.start_velocity
-    carries, fast = p.reshape(-1, d).any(axis=1), before[::d] < -rest_speed
-    gain = p @ (before + velocity) / 2 - unnoticed(tol) * float(np.abs(velocity).max(initial=0.0)) * p[::d].sum()
-    return bool((carries & (fast | euler)).any() or gain > 0)
+    carries, fast = p.reshape(-1, d).any(axis=1), before[::d] < -law.rest_speed
+    others = np.repeat(~bouncing, d)
+    gain = (p * others) @ (before + velocity) / 2
+    gain -= unnoticed(tol) * float(np.abs(velocity).max(initial=0.0)) * p[::d].sum()
+    if (carries & ~bouncing & (fast | euler)).any():
+        return END
+    shares = [
+        bounced_share(law, problem.gap[i], problem.restitution[i], before[d * i], velocity[d * i])
+        for i in np.flatnonzero(carries & bouncing)
+    ]
+    return max(shares, default=END if gain > 0 else MEAN)
 
 
 def weights(problem: ContactProblem) -> Vector:
@@ -286,17 +319,3 @@ def applied_force(system: System, force: Force | None) -> Callable[[float, Vecto
         return vector(system.name, "force", given(now, q, v) if callable(given) else given, system.velocities)
 
     return applied
-
-
-def failure(system: System, answer: Solution, number: int, dt: float) -> StepFailed:
-    """The error of a step that was not solved, with its problem saved beside."""
-    file = f"stickslip-failed-step-{number}.h5"
-    save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
-    return StepFailed(
-        f"step {number} of {system.name!r} at time {number * dt:g} s was not solved: {answer.method} ended with "
-        f"{answer.status.name}, residual {answer.residual:.1e} (tol {answer.solver.tol:.0e}). The problem is saved in "
-        f"{file}; try a smaller dt, a larger tol, another solver, or keep_going=True",
-        answer,
-        number,
-        file,
-    )

@@ -2,7 +2,8 @@
 
     run.time, run.position(box), run.energy                    over the n + 1 instants, the start included
     run.status, run.residual, run.iterations, run.seconds      of the n steps
-    run.method, run.failures                                   what solved them, and where a solve failed
+    run.method, run.inexact, run.failures                      what solved them, and which missed tol or failed
+    run.velocity_error, run.force_error, run.worst             what is wrong with a step, in m/s, as a share, and where
     run.contacts(step=10), run.joint(0), run.events            what touched, what joints carried, what jammed
 
 Step i leads from time[i] to time[i + 1]. A trajectory is in memory, or in an HDF5 file of which only what is asked for
@@ -19,18 +20,20 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.engine.recorder import CONTACT, EVENT, SCENE, Header, Record, open_record, save_record
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import InputError
-from stickslip.friction.terms import APART, WILL_BOUNCE
+from stickslip.friction.terms import APART
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.problems.matrix import shortened
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
+from stickslip.scene.values import rotated
 from stickslip.solvers.solution import Status
 
 LISTED = 12  # contacts that the text of a table shows
-LEFT_OUT = {APART: "apart", WILL_BOUNCE: "will bounce"}
+LEFT_OUT = {APART: "apart"}
 
 Plot = Literal["path", "energy", "impulses", "residual"]
 
@@ -43,6 +46,18 @@ class Handle(Protocol):
 
 
 Named = Handle | SupportsIndex | str
+
+
+class Recorded:
+    """A whole column of the record as an attribute of a Trajectory, read when it is asked for."""
+
+    def __init__(self, name: str, meaning: str, dtype: type = np.float64) -> None:
+        self.name, self.__doc__, self.dtype = name, meaning, dtype
+
+    def __get__(self, run: Any, owner: type | None = None) -> NDArray[Any]:
+        if run is None:
+            return self  # type: ignore[return-value]
+        return run._record.read(self.name).astype(self.dtype, copy=False)
 
 
 class Trajectory:
@@ -84,10 +99,7 @@ class Trajectory:
 
     # over time
 
-    @property
-    def time(self) -> Floats:
-        """(n + 1,) [s]"""
-        return self._record.read("time")
+    time = Recorded("time", "(n + 1,) [s]")
 
     def position(self, body: Named) -> Floats:
         """(n + 1, 3) of the origin of the body, as the scene placed it [m]"""
@@ -112,20 +124,9 @@ class Trajectory:
         i = checked_index("instant", instant, len(self) + 1)
         return State(*(self._record.read(name, i, i + 1)[0] for name in State._fields))
 
-    @property
-    def q(self) -> Floats:
-        """(n + 1, p) of a system"""
-        return self._record.read("q")
-
-    @property
-    def v(self) -> Floats:
-        """(n + 1, n_v) of a system"""
-        return self._record.read("v")
-
-    @property
-    def gap(self) -> Floats:
-        """(n + 1, nc) of the contacts of a system [m]"""
-        return self._record.read("gap")
+    q = Recorded("q", "(n + 1, p) of a system")
+    v = Recorded("v", "(n + 1, n_v) of a system")
+    gap = Recorded("gap", "(n + 1, nc) of the contacts of a system [m]")
 
     @property
     def energy(self) -> Floats:
@@ -152,25 +153,15 @@ class Trajectory:
         """The number of steps, n."""
         return self._record.steps
 
-    @property
-    def status(self) -> Integers:
-        """(n,) of Status"""
-        return self._record.read("status").astype(np.int64)
-
-    @property
-    def residual(self) -> Floats:
-        """(n,) by the yardstick of the problem that was solved"""
-        return self._record.read("residual")
-
-    @property
-    def iterations(self) -> Integers:
-        """(n,)"""
-        return self._record.read("iterations").astype(np.int64)
-
-    @property
-    def seconds(self) -> Floats:
-        """(n,) that each step took [s]"""
-        return self._record.read("seconds")
+    status = Recorded("status", "(n,) of Status", np.int64)
+    residual = Recorded("residual", "(n,) by the yardstick of the problem that was solved")
+    velocity_error = Recorded(
+        "velocity_error", "(n,) the worst velocity at a contact that its law does not allow [m/s]"
+    )
+    force_error = Recorded("force_error", "(n,) the worst share of a friction force that is outside its cone")
+    worst = Recorded("worst", "(n,) the contact of that velocity, among those of its step; -1 where none is", np.int64)
+    iterations = Recorded("iterations", "(n,)", np.int64)
+    seconds = Recorded("seconds", "(n,) that each step took [s]")
 
     @property
     def method(self) -> tuple[str, ...]:
@@ -179,8 +170,34 @@ class Trajectory:
 
     @property
     def failures(self) -> Integers:
-        """The steps whose solve failed."""
-        return np.flatnonzero(self.status != Status.SOLVED)
+        """The steps whose solve failed: their residual is above what the run accepts."""
+        return np.flatnonzero((self.status != Status.SOLVED) & (self.status != Status.INEXACT))
+
+    @property
+    def inexact(self) -> Integers:
+        """The steps that missed tol, but not by more than the run accepts."""
+        return np.flatnonzero(self.status == Status.INEXACT)
+
+    @property
+    def accuracy(self) -> str:
+        """In a sentence: how many steps missed tol, and which was the worst, when, where and by how much."""
+        missed = np.flatnonzero(self.status != Status.SOLVED)
+        if not missed.size:
+            return f"every step solved to {np.max(self.residual, initial=0.0):.1e}"
+        counts = [(self.inexact.size, "inexact"), (self.failures.size, "failed")]
+        said = ", ".join(f"{count} of {counted(len(self), 'step')} {word}" for count, word in counts if count)
+        step = missed[np.argmax(np.nan_to_num(self.residual[missed], nan=np.inf))]
+        asked = f"tol {self.header.tol:.0e}, accept {self.header.accept:.0e}"
+        wrong = f"a residual of {self.residual[step]:.1e} and a velocity wrong by {self.velocity_error[step]:.1e} m/s"
+        return f"{said} ({asked}); the worst, at {self.time[step]:g} s, has {wrong}{self._place_of(int(step))}"
+
+    def _place_of(self, step: int) -> str:
+        """Between which bodies the worst contact of a step is."""
+        if self.header.world != SCENE or not 0 <= self.worst[step] < self.contact_count[step]:
+            return ""
+        table = self.contacts(step=step)
+        a, b = (table.names[body[self.worst[step]]] for body in (table.body_a, table.body_b))
+        return f" between {a!r} and {b!r}"
 
     # joints, contacts and events
 
@@ -240,14 +257,13 @@ class Trajectory:
         kind = type(self).__name__
         if self._record.closed:
             return f"{kind}({self._record.path}, closed)"
-        header, residual, failed = self.header, self.residual, self.failures.size
+        header = self.header
         parts = [
             f"{counted(len(self), 'step')} to {self.time[-1]:.6g} s" + ("" if self.finished else ", cut off"),
             counted(header.bodies, "body", "bodies") if header.world == SCENE else repr(header.name),
             counted(self._record.rows("contacts/gap"), "contact"),
             f"{header.formulation} by {header.solver}",
-            f"residual <= {np.max(residual, initial=0.0):.1e}",
-            f"{counted(failed, 'step')} failed" if failed else "every step solved",
+            self.accuracy,
         ]
         return f"{kind}({', '.join(parts)})"
 
@@ -302,13 +318,6 @@ def index_of(what: str, names: tuple[str, ...], given: Named, owner: str = "Traj
     return operator.index(index)
 
 
-def rotated(quaternion: Floats, vector: Floats) -> Floats:
-    """R(q) v for unit quaternions (..., 4) and vectors (..., 3)."""
-    w, axis = quaternion[..., :1], quaternion[..., 1:]
-    twice = 2.0 * np.cross(axis, vector)
-    return vector + w * twice + np.cross(axis, twice)
-
-
 @np.errstate(over="ignore", invalid="ignore")  # a run that diverged shows inf or nan
 def kinetic_energy(header: Header | Model, quaternion: Floats, velocity: Floats) -> Floats:
     """Σ m v²/2 + ω·R I Rᵀ ω/2 over the free bodies, for each instant of quaternion (n, nb, 4), velocity (n, nb, 6)."""
@@ -360,7 +369,7 @@ class Contact(NamedTuple):
     tangent: Floats  # unit, world; the other tangent is normal × tangent
     moment: float  # impulse about the normal, on A   [N m s]
     spin: float  # angular velocity of A relative to B about the normal after the step   [rad/s]
-    left_out: int  # 0 takes part in the problem, 1 apart, 2 will bounce
+    left_out: int  # 0 takes part in the problem, 1 apart
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -23,6 +23,7 @@ from stickslip.friction.impact import RowImpulses
 from stickslip.friction.terms import (
     TAKES_PART,
     LawNumbers,
+    bounces,
     friction_of,
     normal_terms,
     part,
@@ -61,6 +62,13 @@ class ActiveRows:
     @property
     def count(self) -> int:
         return self.contacts.size
+
+    @property
+    def lagged(self) -> tuple[Vector | Dense | NDArray[np.bool_], ...]:
+        """What kernels need to know of friction whose bounds or axes come from the step before: μ, which contacts slide
+        and how, the impulses of that step, the bristles, and the bounds of joint rows."""
+        bristles = self.compliance_tangent, self.bristle
+        return self.mu, self.sliding, self.slip, self.previous, *bristles, self.lower, self.upper
 
     @property
     def normal(self) -> Indices:
@@ -124,6 +132,7 @@ class ContactTerms(NamedTuple):
     mu: Vector  # static or kinetic, as it holds now
     sliding: NDArray[np.bool_]
     returned: Vector
+    bounces: NDArray[np.bool_]
 
 
 def contact_terms(problem: ContactProblem, law: LawNumbers) -> ContactTerms:
@@ -132,6 +141,7 @@ def contact_terms(problem: ContactProblem, law: LawNumbers) -> ContactTerms:
         *terms_of_all(
             law,
             problem.start_velocity.reshape(-1, problem.dimension),
+            np.ascontiguousarray(problem.response.q[: problem.H.shape[1] : problem.dimension]),
             problem.gap,
             problem.restitution,
             problem.mu,
@@ -155,20 +165,22 @@ def contact_terms(problem: ContactProblem, law: LawNumbers) -> ContactTerms:
 
 
 @kernel
-def terms_of_all(law, u, gap, restitution, static, kinetic, k, b, k_t, b_t, patch):
-    """The fields of ContactTerms for contacts with velocities u (nc, d) at the start."""
+def terms_of_all(law, u, free, gap, restitution, static, kinetic, k, b, k_t, b_t, patch):
+    """The fields of ContactTerms for contacts with velocities u (nc, d) at the start, and normal velocities `free` at
+    the end of a step without contacts."""
     count, d = u.shape
-    kept, slides = np.empty(count, np.int64), np.empty(count, np.bool_)
+    kept, slides, bounced = np.empty(count, np.int64), np.empty(count, np.bool_), np.empty(count, np.bool_)
     offset, compliance, compliance_tangent = np.empty(count), np.empty(count), np.empty(count)
     drag, mu, given_back = np.empty(count), np.empty(count), np.empty(count)
     for i in range(count):
         u_n, u_t, u_o, u_r = u[i, 0], u[i, 1], u[i, 2] if d > 2 else 0.0, u[i, 3] if d > 3 else 0.0
-        kept[i] = part(law, gap[i], restitution[i], u_n)
-        offset[i], compliance[i] = normal_terms(law, gap[i], restitution[i], u_n, k[i], b[i])
+        bounced[i] = bounces(law, gap[i], restitution[i], u_n, free[i])
+        kept[i] = part(law, gap[i], bounced[i])
+        offset[i], compliance[i] = normal_terms(law, gap[i], restitution[i], u_n, bounced[i], k[i], b[i])
         compliance_tangent[i], drag[i] = tangent_terms(law, k_t[i], b_t[i])
         mu[i], slides[i] = friction_of(law, static[i], kinetic[i], slip_of(u_t, u_o, u_r, patch[i]))
-        given_back[i] = returned(law, restitution[i], u_n)
-    return kept, offset, compliance, compliance_tangent, drag, mu, slides, given_back
+        given_back[i] = returned(law, restitution[i], bounced[i])
+    return kept, offset, compliance, compliance_tangent, drag, mu, slides, given_back, bounced
 
 
 def restricted(W: Matrix, q: Vector, contacts: Indices, count: int, d: int) -> tuple[Matrix, Vector]:

@@ -27,20 +27,7 @@ LEAST_FORCE = 1e-6  # a smaller normal force counts as this in the lateral relax
 
 def posed_bounded(rows: ActiveRows, turned: bool) -> Posed:
     """(1) in the contacts' own tangents, or, `turned`, in the axes of those that slide."""
-    unknowns = Unknowns(
-        *bounded_unknowns(
-            turned,
-            rows.h,
-            rows.mu,
-            rows.sliding,
-            rows.slip,
-            rows.previous,
-            rows.compliance_tangent,
-            rows.bristle,
-            rows.lower,
-            rows.upper,
-        )
-    )
+    unknowns = Unknowns(*bounded_unknowns(turned, rows.h, *rows.lagged))
     return posed_mixed(rows, unknowns, unknowns.start)
 
 

@@ -20,7 +20,12 @@ import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.friction.elimination import Response, inverse_of, respond
-from stickslip.problems.matrix import Matrix, Vector, canonical, square, vector
+from stickslip.problems.matrix import Matrix, Vector, canonical, not_negative, square, vector
+
+MATERIAL = {
+    **dict.fromkeys(("restitution", "damping", "damping_tangent", "patch"), 0.0),
+    **dict.fromkeys(("stiffness", "stiffness_tangent"), np.inf),
+}  # what a contact's surfaces are like, beside friction, and what they are where nothing is said
 
 Filled: TypeAlias = Any  # an array; what is left out, or None, is filled with its default
 
@@ -74,20 +79,10 @@ class ContactProblem:
                 f"ContactProblem: H has {H.shape[1]} columns for {contacts} contacts, expected 2, 3 or 4 for each"
             )
         self._set("mu_kinetic", coefficient("mu_kinetic", self.mu_kinetic, contacts, self.mu))
-        for name, count, missing in (
-            ("w", H.shape[1], 0.0),
-            ("gap", contacts, 0.0),
-            ("restitution", contacts, 0.0),
-            ("stiffness", contacts, np.inf),
-            ("damping", contacts, 0.0),
-            ("stiffness_tangent", contacts, np.inf),
-            ("damping_tangent", contacts, 0.0),
-            ("previous", H.shape[1], 0.0),
-            ("patch", contacts, 0.0),
-            ("grain", contacts, 0.0),
-            ("point", 3 * contacts, 0.0),
-        ):
-            self._fill(name, count, missing)
+        for name, missing in (*MATERIAL.items(), ("gap", 0.0), ("grain", 0.0)):
+            self._fill(name, contacts, missing)
+        for name, count in (("w", H.shape[1]), ("previous", H.shape[1]), ("point", 3 * contacts)):
+            self._fill(name, count, 0.0)
         self._set("G", jacobian("G", np.zeros((rows, 0)) if self.G is None else self.G, rows))
         for name, missing in (("b", 0.0), ("compliance", 0.0), ("lower", -np.inf), ("upper", np.inf)):
             self._fill(name, self.G.shape[1], missing)
@@ -142,9 +137,7 @@ class ContactProblem:
 
 def coefficient(name: str, given: Any, count: int | None = None, missing: Filled = None) -> Vector:
     values = vector("ContactProblem", name, missing if given is None else given, count)
-    if (values < 0).any():
-        i = int(np.argmax(values < 0))
-        raise InputError(f"ContactProblem: {name}[{i}] is {values[i]:g}, expected a friction coefficient >= 0")
+    not_negative("ContactProblem", name, values, "a friction coefficient")
     return values
 
 

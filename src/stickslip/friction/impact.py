@@ -1,11 +1,10 @@
-"""What a contact does that closes faster than `rest_speed`, by its coefficient of restitution e.
+"""What a contact does that would close in a step, faster than `rest_speed`, by its coefficient of restitution e.
 
     Newton     u_n⁺ + e u_n⁻ >= 0 instead of u_n⁺ >= 0: the velocity after the step answers that before it
     Poisson    the step is solved as if nothing bounced (compression); then the impulses e p_n are given to the contacts
                that closed, and the step is solved once more for what is needed beside them (expansion) [1]
 
-For both, a contact bounces where it has closed, ψ <= 0; while ψ > 0 a contact that is about to bounce is left out of
-the problem, for a gap term would take its speed away. A contact that bounces has neither gap term nor spring. The
+For both, a contact bounces in the step in which it would close, and has neither gap term nor spring in it. The
 impulses e p_n of Poisson's rule come without friction; friction acts in both solves, so a body that slides through an
 impact loses less speed than under Newton's rule. What this makes of a contact is in friction/terms.py.
 

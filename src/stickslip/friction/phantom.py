@@ -62,23 +62,8 @@ class Phantom(Formulation):
         super().__post_init__()
 
     def posed(self, rows: ActiveRows) -> Posed:
-        unknowns = Unknowns(
-            *phantom_unknowns(
-                float(self.inertia),
-                self.lateral,
-                axes(self.directions, rows.dimension),
-                np.ascontiguousarray(rows.W.diagonal()),
-                rows.h,
-                rows.mu,
-                rows.sliding,
-                rows.slip,
-                rows.previous,
-                rows.compliance_tangent,
-                rows.bristle,
-                rows.lower,
-                rows.upper,
-            )
-        )
+        E, diagonal = axes(self.directions, rows.dimension), np.ascontiguousarray(rows.W.diagonal())
+        unknowns = Unknowns(*phantom_unknowns(float(self.inertia), self.lateral, E, diagonal, rows.h, *rows.lagged))
         return posed_mixed(rows, unknowns, unknowns.start)
 
 

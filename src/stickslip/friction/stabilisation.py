@@ -2,10 +2,13 @@
 
     0 <= p_n  ⊥  u_n + ε p_n + d >= 0                                                                         (1)
 
-    Gap(recovery)     ε = 0,  d = ψ/h where ψ > TOUCHING: the gap may close, no more [1];
-                      d = recovery ψ/h elsewhere: this share of the overlap is taken back in a step. Recovery 1 takes
+    Gap(recovery,     ε = 0,  d = ψ/h where ψ > TOUCHING: the gap may close, no more [1];
+        brake)        d = recovery ψ/h elsewhere: this share of the overlap is taken back in a step. Recovery 1 takes
                       it back at once and leaves the velocity of that behind; a small share does so gently. It holds
-                      for gaps that are rounding too, else contacts at rest would open and close for ever
+                      for gaps that are rounding too, else contacts at rest would open and close for ever.
+                      Deep overlaps are taken back no faster than with √(2 brake |ψ|), the speed that a deceleration
+                      `brake` stops at the surface. Where it is less than gravity, what has been pushed out does not
+                      jump, whatever its size and the step
     Relaxation(k, b)  ε = 1/(h² k + h b),  d = ε h k ψ: a spring and a damper, met implicitly [2];
                       a rigid contact, k = ∞, has ε = 0 and d = ψ/h
     None              ε = d = 0 where the contact is closed, ψ <= TOUCHING; open contacts are left out. What overlaps
@@ -25,6 +28,7 @@ What they make of a contact is in friction/terms.py.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -35,11 +39,14 @@ TOUCHING = 1e-9  # gaps up to this are rounding   [m]
 
 @dataclass(frozen=True)
 class Gap:
-    """The gap term ψ/h, with a share of an overlap taken back in a step."""
+    """The gap term ψ/h, with a share of an overlap taken back in a step, deep ones gently."""
 
     recovery: float = 1.0
+    brake: float = math.inf  # deceleration that stops at the surface what is pushed out   [m/s²]
 
     def __post_init__(self) -> None:
+        if not self.brake > 0:
+            raise InputError(f"Gap: brake is {self.brake!r}, expected a positive deceleration, or inf")
         if not 0 <= self.recovery <= 1:
             raise InputError(f"Gap: recovery is {self.recovery!r}, expected a share from 0 to 1")
 
@@ -61,7 +68,7 @@ class Relaxation:
 
 
 Stabilisation: TypeAlias = Gap | Relaxation | None
-GAP, GENTLE, RELAXATION = Gap(1.0), Gap(0.2), Relaxation()  # the defaults
+GAP, GENTLE, RELAXATION = Gap(1.0), Gap(0.2, brake=1.0), Relaxation()  # the defaults
 
 
 def check_stabilisation(owner: str, stabilisation: Stabilisation) -> None:

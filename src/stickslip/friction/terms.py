@@ -6,7 +6,17 @@ friction/stabilisation.py says what ε, d, ε_t and d_t are, friction/impact.py 
 kernels here take one contact as numbers. `prepare` of the engine calls them contact by contact in compiled code,
 `active_rows` of friction/active.py for matrices that a user brings; so every formulation and world has the same law.
 
-A contact that bounces has neither gap term nor spring: its velocity after the step answers that before it.
+A contact bounces in the step in which it would close: where it is approached faster than the rest speed and
+
+    ψ + h u_f < 0,      u_f its normal velocity at the end of the step without contacts                              (2)
+
+It has neither gap term nor spring: its velocity after the step answers that before it. What bounces moves by the share
+s of the velocity after the step and the share 1 - s of that before it, by which the gap at the end is e² ψ:
+
+    ψ + h (s u⁺ + (1 - s) u) = e² ψ                                                                              (3)
+
+As u⁺² = e² u² too, a ball over a floor has e² of its energy ½ u² + g ψ after a bounce, whatever the step: it rises to
+e² of its height, and it never overlaps.
 """
 
 from __future__ import annotations
@@ -19,7 +29,7 @@ from stickslip.friction.stabilisation import TOUCHING, Gap, Relaxation, Stabilis
 from stickslip.jit import kernel
 
 NOTHING, GAP, SPRINGS = range(3)  # what stabilises
-TAKES_PART, APART, WILL_BOUNCE = range(3)  # whether a contact is in the problem, and why not
+TAKES_PART, APART = range(2)  # whether a contact is in the problem, and why not
 
 
 class LawNumbers(NamedTuple):
@@ -28,6 +38,7 @@ class LawNumbers(NamedTuple):
     h: float  # step   [s]
     stabilised: int  # NOTHING, GAP or SPRINGS
     recovery: float  # share of an overlap that a step takes back, by a gap term
+    brake: float  # deceleration that stops at the surface what is pushed out by it   [m/s²]
     stiffness: float  # of normals   [N/m]
     damping: float  # [N s/m]
     stiffness_tangent: float  # [N/m]
@@ -39,10 +50,12 @@ class LawNumbers(NamedTuple):
 
 def law_numbers(h: float, stabilisation: Stabilisation, impact: Impact, slip_speed: float) -> LawNumbers:
     springs = stabilisation if isinstance(stabilisation, Relaxation) else Relaxation()
+    gap = stabilisation if isinstance(stabilisation, Gap) else Gap()
     return LawNumbers(
         h=float(h),
         stabilised=NOTHING if stabilisation is None else GAP if isinstance(stabilisation, Gap) else SPRINGS,
-        recovery=float(stabilisation.recovery) if isinstance(stabilisation, Gap) else 0.0,
+        recovery=float(gap.recovery),
+        brake=float(gap.brake),
         stiffness=given_or_own(springs.stiffness),
         damping=given_or_own(springs.damping),
         stiffness_tangent=given_or_own(springs.stiffness_tangent),
@@ -58,31 +71,26 @@ def given_or_own(value: float | None) -> float:
 
 
 @kernel
-def bounces(law, restitution, u_n):
-    """Does a contact of normal velocity u_n come to bounce?"""
-    return restitution > 0.0 and -u_n > law.rest_speed
+def bounces(law, gap, restitution, u_n, free):
+    """Does a contact of normal velocity u_n, and u_f `free` of (2), bounce in this step?"""
+    return restitution > 0.0 and -u_n > law.rest_speed and gap + law.h * free < 0.0
 
 
 @kernel
-def part(law, gap, restitution, u_n):
-    """TAKES_PART, or why a contact is left out: APART where there is no stabilisation and it is open; WILL_BOUNCE while
-    it has not closed yet, for a gap term would take its speed away."""
-    if law.stabilised == NOTHING and gap > TOUCHING:
-        return APART
-    if gap > 0.0 and bounces(law, restitution, u_n):
-        return WILL_BOUNCE
-    return TAKES_PART
+def part(law, gap, bouncing):
+    """TAKES_PART, or APART where there is no stabilisation and the contact is open and does not bounce."""
+    return APART if law.stabilised == NOTHING and gap > TOUCHING and not bouncing else TAKES_PART
 
 
 @kernel
-def normal_terms(law, gap, restitution, u_n, stiffness, damping):
+def normal_terms(law, gap, restitution, u_n, bouncing, stiffness, damping):
     """d and ε of (1) for a contact with the normal velocity u_n at the start; ε is inf without spring and damper."""
-    if bounces(law, restitution, u_n):
+    if bouncing:
         return (restitution * u_n if law.answers else 0.0), 0.0
     if law.stabilised == NOTHING:
         return 0.0, 0.0
     if law.stabilised == GAP:
-        return (gap if gap > TOUCHING else law.recovery * gap) / law.h, 0.0
+        return (gap / law.h if gap > TOUCHING else recovered(law, gap)), 0.0
     k = stiffness if law.stiffness < 0.0 else law.stiffness
     b = damping if law.damping < 0.0 else law.damping
     share = 1.0 / law.h if k == math.inf else k / (law.h * k + b)
@@ -90,9 +98,24 @@ def normal_terms(law, gap, restitution, u_n, stiffness, damping):
 
 
 @kernel
-def returned(law, restitution, u_n):
+def recovered(law, gap):
+    """d of a gap term for an overlap, and for a gap that is rounding."""
+    d = law.recovery * gap / law.h
+    return max(d, -math.sqrt(-2.0 * law.brake * gap)) if gap < 0.0 else d
+
+
+@kernel
+def returned(law, restitution, bouncing):
     """The share of the normal impulse of compression that a contact gives back in expansion, by Poisson's rule."""
-    return restitution if not law.answers and bounces(law, restitution, u_n) else 0.0
+    return restitution if bouncing and not law.answers else 0.0
+
+
+@kernel
+def bounced_share(law, gap, restitution, u_n, after):
+    """s of (3) for a contact that bounced from u_n to `after`."""
+    change = after - u_n
+    wanted = (restitution * restitution - 1.0) * gap / law.h - u_n
+    return min(max(wanted / change, 0.0), 1.0) if change > 0.0 else 1.0
 
 
 @kernel

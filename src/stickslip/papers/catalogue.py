@@ -15,7 +15,7 @@ Announce: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Entry:
-    """Where an item of a paper is made. `function(figure, announce)` gives its report; `figure` is a path or None."""
+    """Where an item of a paper is made: `function(announce)` gives its report, which draws the figure if it has one."""
 
     about: str
     module: str
@@ -23,8 +23,15 @@ class Entry:
     has_figure: bool
 
     def make(self, figure: str | None, announce: Announce) -> Report:
-        module = import_module(f"stickslip.papers.{self.module}")
-        report: Report = getattr(module, self.function)(figure, announce)
+        """The report; where `figure` is a path, the figure is drawn there."""
+        from stickslip.view.figures import check_path
+
+        if figure is not None:
+            check_path(figure)
+        report: Report = getattr(import_module(f"stickslip.papers.{self.module}"), self.function)(announce)
+        if figure is not None and report.draw is not None:
+            announce(f"drawing {figure}")
+            report.draw(figure)
         return report
 
 

@@ -12,6 +12,7 @@ formulations whose bounds come from the step before, the weight on four corners 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,7 +34,7 @@ from stickslip.problems.matrix import as_dense
 from stickslip.scene.materials import Material
 from stickslip.scene.scene import Scene
 from stickslip.view.comparisons import REFERENCE_LINE, draw_paths, explain, in_words, looks, page, share_limits
-from stickslip.view.figures import INK, check_path, write
+from stickslip.view.figures import INK, write
 from stickslip.view.trajectories import dress
 
 DURATION = 0.8  # [s]; all formulations have stopped by then
@@ -108,16 +109,11 @@ def cube(springs: bool = True) -> Scene:
 # figure 4
 
 
-def figure_4(figure: str | None, announce: Announce) -> Report:
+def figure_4(announce: Announce) -> Report:
     """The paths at 10 ms and 1 ms, and where they end."""
-    if figure is not None:
-        check_path(figure)
     comparison = compare(
         cube(), DURATION, FIGURE_4, dts=(1e-2, 1e-3), reference_dt=1e-4, solver="auto", tol=TOL, announce=announce
     )
-    if figure is not None:
-        announce(f"drawing {figure}")
-        draw_figure_4(comparison, figure)
     ends = {(label, h): (end, tolerance) for label, _, h, end, tolerance in FINAL_STATES}
     label = {"phantom": "phantom", "hybrid": "hybrid", "anitescu_potra": "AP, 4 directions", "box": "box"}
     reference = comparison.reference
@@ -135,6 +131,7 @@ def figure_4(figure: str | None, announce: Announce) -> Report:
             "Anitescu and Potra's LCP with the springs of table 1: without them it has many solutions.",
             BOX_TIPS,
         ),
+        draw=partial(draw_figure_4, comparison),
     )
 
 
@@ -172,7 +169,7 @@ def draw_over_time(yaw: Axes, distance: Axes, comparison: Comparison, dt: float)
 # where the cube stops
 
 
-def final_states(figure: None, announce: Announce) -> Report:
+def final_states(announce: Announce) -> Report:
     """The end of every run of FINAL_STATES."""
     checks = []
     for label, formulation, h, known, tolerance in FINAL_STATES:
@@ -196,7 +193,7 @@ def final_states(figure: None, announce: Announce) -> Report:
 # ranks
 
 
-def ranks(figure: None, announce: Announce) -> Report:
+def ranks(announce: Announce) -> Report:
     """Rank of the matrix (35), velocities included, for the cube at rest."""
     checks = []
     for contacts, axes, springs, without, with_inertia, size in RANKS:

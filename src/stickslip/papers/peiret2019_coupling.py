@@ -20,7 +20,7 @@ from stickslip.dynamics.mechanisms import rod, rod_on_its_foot
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.view.comparisons import page
-from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
+from stickslip.view.figures import DASHED, INK, PAPER, write
 from stickslip.view.trajectories import PALETTE, dress
 
 ANGLE = math.radians(45.0)  # of the rod in figures 2 and 3
@@ -44,12 +44,8 @@ def rod_at(theta: float) -> FrictionCoupling:
 # figure 2
 
 
-def figure_2(figure: str | None, announce: Announce) -> Report:
+def figure_2(announce: Announce) -> Report:
     """The generalized friction cone of the rod at 45°."""
-    if figure is not None:
-        check_path(figure)
-        announce(f"drawing {figure}")
-        draw_figure_2(figure)
     checks = []
     for degrees, mu_jam, mu_crit in ROD:
         c = rod_at(math.radians(degrees))
@@ -63,6 +59,7 @@ def figure_2(figure: str | None, announce: Announce) -> Report:
             " touches the tangent plane: from there on sliding one way closes the contact.",
         ),
         digits=10,
+        draw=draw_figure_2,
     )
 
 
@@ -117,12 +114,8 @@ def draw_cone(axes: Any, c: FrictionCoupling, mu: float, colour: str) -> None:
 # figure 3
 
 
-def figure_3(figure: str | None, announce: Announce) -> Report:
+def figure_3(announce: Announce) -> Report:
     """The locking angle of the rod."""
-    if figure is not None:
-        check_path(figure)
-        announce(f"drawing {figure}")
-        draw_figure_3(figure)
     least, sector = rod_at(math.atan(2.0)), math.degrees(rod_at(ANGLE).locking_angle(2.0))
     return Report(
         "Figure 3: the locking angle of a rod",
@@ -134,6 +127,7 @@ def figure_3(figure: str | None, announce: Announce) -> Report:
         ),
         ("The paper prints 67.1° and 4/3.",),
         digits=9,
+        draw=draw_figure_3,
     )
 
 

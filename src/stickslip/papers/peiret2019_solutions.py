@@ -11,6 +11,7 @@ The figure through the jam is not in the paper, which describes it in words: sec
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
-from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
+from stickslip.view.figures import DASHED, INK, PAPER, write
 from stickslip.view.jam_maps import draw_contours
 from stickslip.view.trajectories import PALETTE, TOTAL, WRONG, dress
 
@@ -50,7 +51,7 @@ HEAVIER = -3.27182816  # δu₀ along the normal with the torque and 2 kg/m, as 
 # equations (46) to (49)
 
 
-def equations(figure: str | None, announce: Announce) -> Report:
+def equations(announce: Announce) -> Report:
     announce("the arm in configuration A")
     checks = []
     for name, system, known in (
@@ -102,9 +103,7 @@ def painleve(found: Solvability) -> tuple[float, ...]:
 # figure 4
 
 
-def figure_4(figure: str | None, announce: Announce) -> Report:
-    if figure is not None:
-        check_path(figure)
+def figure_4(announce: Announce) -> Report:
     announce("a rod at 45°")
     found = {(mu, pulled): case(mu, pulled) for mu in (1.0, 2.0) for pulled in (True, False)}
     checks = []
@@ -115,14 +114,12 @@ def figure_4(figure: str | None, announce: Announce) -> Report:
         for solution, normal in zip(one.solutions, known, strict=True):
             what = solution.modes[0]
             checks.append(Check(f"μ = {mu:g}, {load}: λ_n, {what}", tuple(solution.normal), (normal,), 1e-10))
-    if figure is not None:
-        announce(f"drawing {figure}")
-        draw_figure_4(found, figure)
     return Report(
         "Figure 4: solutions of a sliding rod at 45°, μ_jam = 5/3",
         "λ_n [N]",
         tuple(checks),
         (*(f"μ = {mu:g}, {'pulled' if p else 'pushed'}: {one.certificate}" for (mu, p), one in found.items()),),
+        draw=partial(draw_figure_4, found),
     )
 
 
@@ -213,9 +210,7 @@ MINIMA = {
 }  # μ_jam, x [m], θ₁ θ₂ θ₃ [°]; the worst first
 
 
-def figure_6(figure: str | None, announce: Announce) -> Report:
-    if figure is not None:
-        check_path(figure)
+def figure_6(announce: Announce) -> Report:
     announce("μ_jam of the arm, 200 × 200 poses")
     found = jam_map(arm_family(), 200)
     checks = []
@@ -225,9 +220,6 @@ def figure_6(figure: str | None, announce: Announce) -> Report:
             Check(f"{name}: x [m]", (worst.parameters[0],), (x,), 1e-6),
             Check(f"{name}: θ₁, θ₂, θ₃ [°]", tuple(np.degrees(worst.q[:3])), angles, 1e-4),
         ]
-    if figure is not None:
-        announce(f"drawing {figure}")
-        draw_figure_6(found, figure)
     return Report(
         "Figure 6: friction from which on the arm can jam",
         "as named",
@@ -237,6 +229,7 @@ def figure_6(figure: str | None, announce: Announce) -> Report:
             "In print: 0.421 at x = 0.340 m and 2.5°, 106.2°, 101.8°, a place beside the flat minimum; and 0.404.",
         ),
         digits=8,
+        draw=partial(draw_figure_6, found),
     )
 
 
@@ -287,9 +280,7 @@ STIFFNESSES = (1e6, 1e7, 1e8, 1e9, 1e10)  # [N/m]
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6)  # [s]
 
 
-def jam(figure: str | None, announce: Announce) -> Report:
-    if figure is not None:
-        check_path(figure)
+def jam(announce: Announce) -> Report:
     checks, jams = [], []
     for name, system, q, v in CASES:
         announce(name)
@@ -305,9 +296,6 @@ def jam(figure: str | None, announce: Announce) -> Report:
         step = simulate_system(system, q, v, STEPS[-1], STEPS[-1], tol=1e-12).v[-1]
         known = None if name == "arm, turning" else 1e-4
         checks.append(Check(f"{name}: one rigid step, v", tuple(step), tuple(one.v), known))
-    if figure is not None:
-        announce(f"drawing {figure}")
-        draw_jam(jams, announce, figure)
     return Report(
         "Through the jam: impulses, stiff springs and rigid steps",
         "velocities, [J]",
@@ -316,6 +304,7 @@ def jam(figure: str | None, announce: Announce) -> Report:
             "Inwards, the slip ends within the jam. Turning, it swings out of its locking sector before it ends, and "
             "one rigid step, whose friction has one direction, is not the limit of springs: it is shown, not judged.",
         ),
+        draw=partial(draw_jam, jams, announce),
     )
 
 

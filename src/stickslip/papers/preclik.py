@@ -9,6 +9,8 @@ Its friction is the associated law, under which what slides also lifts: u_n = μ
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -24,7 +26,7 @@ from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.scene.scene import Scene
 from stickslip.view.comparisons import page
-from stickslip.view.figures import DASHED, INK, check_path, write
+from stickslip.view.figures import DASHED, INK, write
 from stickslip.view.trajectories import PALETTE, dress
 
 H, GRAVITY = 0.01, 9.81  # [s], [m/s²]
@@ -53,9 +55,7 @@ SATURATED = (
 )
 
 
-def examples(figure: str | None, announce: Announce) -> Report:
-    if figure is not None:
-        check_path(figure)
+def examples(announce: Announce) -> Report:
     announce("legs of a table")
     welded, edge = welded_table((0.0, 0.0, -20.0), AT), (0.0, 0.0, -300.0)
     standing = {
@@ -79,9 +79,6 @@ def examples(figure: str | None, announce: Announce) -> Report:
     errors = {"welded legs": limit, "no friction, one leg lifts": lifted} | {
         f"friction, {name}": found for name, found in standing.items()
     }
-    if figure is not None:
-        announce(f"drawing {figure}")
-        draw(errors, figure)
     return Report(
         "The stiff limit of a table on four legs, and the lift of the associated law",
         "forces [N]; particle as named",
@@ -94,6 +91,7 @@ def examples(figure: str | None, announce: Announce) -> Report:
             "It falls with s: order one. The associated law makes what slides lift, u_n = μ |u_t|; Coulomb's does not.",
         ),
         digits=6,
+        draw=partial(draw, errors),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,7 @@ class Report:
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
     digits: int = 6  # behind the point
+    draw: Callable[[str], None] | None = None  # the figure, to a path
 
     @property
     def failed(self) -> tuple[Check, ...]:

@@ -20,7 +20,7 @@ from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.scene.scene import Scene
 from stickslip.view.comparisons import REFERENCE_LINE, page
-from stickslip.view.figures import INK, check_path, write
+from stickslip.view.figures import INK, write
 from stickslip.view.trajectories import PALETTE, dress
 
 H = 0.01  # [s]
@@ -35,16 +35,11 @@ STOPS = {
 SMALL_STEP = 1e-6  # for derivatives   [s]
 
 
-def examples(figure: str | None, announce: Announce) -> Report:
-    if figure is not None:
-        check_path(figure)
+def examples(announce: Announce) -> Report:
     announce("particles")
     checks = [*straight(), *oblique(), *impact()]
     announce("spheres")
     checks += [*rolling(), *rolling_obliquely(), *turning()]
-    if figure is not None:
-        announce(f"drawing {figure}")
-        draw(figure)
     return Report(
         "The Stewart–Trinkle LCP",
         "as named",
@@ -53,6 +48,7 @@ def examples(figure: str | None, announce: Announce) -> Report:
             "Where an obliquely thrown particle stops depends on the directions of friction.",
             "The speed at which a sphere rolls does not: m v + (J/R²) R ω is kept whatever friction does.",
         ),
+        draw=draw,
     )
 
 

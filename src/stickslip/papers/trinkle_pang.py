@@ -6,6 +6,8 @@ numbers in print, so those of example 1 are ours: found once by a program that s
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
@@ -25,7 +27,7 @@ from stickslip.problems.rod_and_cube import (
 from stickslip.solvers.contact_modes import jamming_factor, search_modes
 from stickslip.solvers.solve import solve
 from stickslip.view.comparisons import page
-from stickslip.view.figures import INK, PAPER, check_path, write
+from stickslip.view.figures import INK, PAPER, write
 from stickslip.view.trajectories import LINES
 
 GRID = np.linspace(0.1, 1.0, 20)  # of μ_1 and of μ_2
@@ -61,10 +63,8 @@ CORRECTED = {
 }  # q̈ of the sliding solution beside jamming: (is the diagonal M⁻¹?, μ)
 
 
-def first_example(figure: str | None, announce: Announce) -> Report:
+def first_example(announce: Announce) -> Report:
     """Sampled values, sums and counts of the figure's surfaces, in both readings of the mass matrix."""
-    if figure is not None:
-        check_path(figure)
     checks = [
         Check(f"det J at ζ = {zeta:g}", (float(np.linalg.det(jacobian_1(zeta=zeta))),), (-zeta,), 1e-14)
         for zeta in (2.0, 1.0, 0.5, 0.0)
@@ -80,14 +80,12 @@ def first_example(figure: str | None, announce: Announce) -> Report:
             Check(f"{reading}: sum over the 400", (float(surface.sum()),), (total,), 1e-5),
             Check(f"{reading}: how many slide", (float((surface > SLIDES).sum()),), (float(count),), 0.0),
         ]
-    if figure is not None:
-        announce(f"drawing {figure}")
-        draw(surfaces, figure)
     return Report(
         "Example 1: a rod pushes a cube over a hump",
         "as named",
         tuple(checks),
         ("The pairs (μ_1, μ_2) are " + ", ".join(f"({a:g}, {b:g})" for a, b in PAIRS) + ".",),
+        draw=partial(draw, surfaces),
     )
 
 
@@ -102,7 +100,7 @@ def slips(zeta: float, inverse: bool) -> Dense:
     return np.array([[slip((a, b), zeta, inverse) for b in GRID] for a in GRID])
 
 
-def second_example(figure: str | None, announce: Announce) -> Report:
+def second_example(announce: Announce) -> Report:
     """Table 1 in the reading that its numbers have, and the corrected problem, where jamming and sliding coexist."""
     announce("Table 1")
     printed = table_1()

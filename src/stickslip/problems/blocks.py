@@ -6,6 +6,7 @@ vectorises. Indices are unsigned: signed ones cost a test for negative values at
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.matrix import Dense, Matrix, Vector
+from stickslip.problems.matrix import Dense, Matrix, Vector, not_negative, square, vector
 
 
 class ContactBlocks(NamedTuple):
@@ -104,14 +105,50 @@ def fill(indptr, indices, data, d, start, first, diagonal, others):
                     others[d * a + c, place[j]] += data[k]
 
 
-def velocities_at(owner: str, W: ContactBlocks, q: Vector, r: Vector) -> Vector:
-    """u = W r + q. A diverged r overflows to inf or nan without a warning: the residual is what tells."""
-    r = np.ascontiguousarray(r, np.float64)
-    if r.shape != q.shape:  # kernels check nothing
-        raise InputError(f"{owner}: r has shape {r.shape}, expected {q.shape}")
-    u = np.empty_like(q)
-    velocities(W, q, r, u)
-    return u
+class OfContacts:
+    """What problems with a Delassus matrix share: u = W r + q, two or three components a contact."""
+
+    W: Matrix
+    q: Vector
+
+    @property
+    def contacts(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        return self.q.size
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3 components a contact."""
+        return self.q.size // self.contacts if self.contacts else 3
+
+    @cached_property
+    def blocks(self) -> ContactBlocks:
+        """W by pairs of contacts, made at the first use."""
+        return contact_blocks(self.W, self.dimension)
+
+    def value(self, r: Vector) -> Vector:
+        """u = W r + q. A diverged r overflows to inf or nan without a warning: the residual is what tells."""
+        r = np.ascontiguousarray(r, np.float64)
+        if r.shape != self.q.shape:  # kernels check nothing
+            raise InputError(f"{type(self).__name__}: r has shape {r.shape}, expected {self.q.shape}")
+        u = np.empty_like(self.q)
+        velocities(self.blocks, self.q, r, u)
+        return u
+
+    def check(self, name: str, expected: str) -> None:
+        """Make W, q and one number >= 0 a contact canonical."""
+        owner = type(self).__name__
+        object.__setattr__(self, "W", square(owner, "W", self.W))
+        object.__setattr__(self, "q", vector(owner, "q", self.q, self.W.shape[0]))
+        values, size = vector(owner, name, getattr(self, name)), self.q.size
+        not_negative(owner, name, values, expected)
+        if size not in (2 * values.size, 3 * values.size):
+            entries = f"q has {size} entries and {name} {values.size}"
+            raise InputError(f"{owner}: {entries}, expected 2 or 3 components a contact")
+        object.__setattr__(self, name, values)
 
 
 @kernel
@@ -175,7 +212,7 @@ def without_own(W, q, r, i):
 @kernel
 def contact_weights(diagonal):
     """ρ_i = d / tr(W_ii), which turns a velocity of contact i into an impulse; 1 where the trace is not positive."""
-    d = 2 if diagonal.shape[0] == 4 else 3
+    d = 2 if diagonal.shape[0] == 4 else 3 if diagonal.shape[0] == 9 else 4
     rho = np.ones(diagonal.shape[1])
     for i in range(rho.size):
         trace = 0.0
@@ -184,3 +221,12 @@ def contact_weights(diagonal):
         if trace > 0.0:
             rho[i] = d / trace
     return rho
+
+
+@kernel
+def invert_block(W_nn, W_n1, W_n2, W_1n, W_11, W_12, W_2n, W_21, W_22):
+    """The determinant and the adjugate of a 3 x 3 block, row by row."""
+    A_nn, A_n1, A_n2 = W_11 * W_22 - W_12 * W_21, W_n2 * W_21 - W_n1 * W_22, W_n1 * W_12 - W_n2 * W_11
+    A_1n, A_11, A_12 = W_12 * W_2n - W_1n * W_22, W_nn * W_22 - W_n2 * W_2n, W_n2 * W_1n - W_nn * W_12
+    A_2n, A_21, A_22 = W_1n * W_21 - W_11 * W_2n, W_n1 * W_2n - W_nn * W_21, W_nn * W_11 - W_n1 * W_1n
+    return W_nn * A_nn + W_n1 * A_1n + W_n2 * A_2n, A_nn, A_n1, A_n2, A_1n, A_11, A_12, A_2n, A_21, A_22

@@ -23,13 +23,12 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.errors import InputError
-from stickslip.problems.blocks import ContactBlocks, contact_blocks, contact_weights, velocities_at
+from stickslip.problems.blocks import OfContacts, contact_weights
 from stickslip.problems.matrix import (
     Dense,
     Indices,
@@ -67,7 +66,7 @@ class BodyForm:
 
 
 @dataclass(frozen=True, eq=False)
-class ConeProblem:
+class ConeProblem(OfContacts):
     """Find r with  u = W r + q,  K ∋ r ⊥ u + μ|u_t| e_n ∈ K*, contact by contact, (1) of problems/cone.py."""
 
     W: Matrix  # (d nc, d nc)  Delassus matrix, dense or SciPy-sparse   [1/kg]
@@ -79,9 +78,7 @@ class ConeProblem:
     tolerance: ClassVar[float] = 1e-8  # on the residual, where the caller states none
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "W", square("ConeProblem", "W", self.W))
-        object.__setattr__(self, "q", vector("ConeProblem", "q", self.q, self.W.shape[0]))
-        object.__setattr__(self, "mu", friction(self.mu, self.q.size))
+        self.check("mu", "a friction coefficient")
         if self.law not in LAWS:
             raise InputError(f"ConeProblem: law is {self.law!r}, expected one of {', '.join(LAWS)}")
         if self.bodies is not None and self.bodies.w.size != self.q.size:
@@ -98,22 +95,8 @@ class ConeProblem:
         return cls(W, free + bodies.w, mu, bodies, law)
 
     @property
-    def size(self) -> int:
-        return self.q.size
-
-    @property
     def contacts(self) -> int:
         return self.mu.size
-
-    @property
-    def dimension(self) -> int:
-        """2 or 3 components a contact."""
-        return self.q.size // self.mu.size if self.mu.size else 3
-
-    @cached_property
-    def blocks(self) -> ContactBlocks:
-        """W by pairs of contacts, made at the first use."""
-        return contact_blocks(self.W, self.dimension)
 
     @property
     def shift(self) -> Vector:
@@ -125,25 +108,9 @@ class ConeProblem:
         """ρ_i = d / tr(W_ii), or 1: the impulse that a velocity of contact i is worth."""
         return contact_weights(self.blocks.diagonal)
 
-    def value(self, r: Vector) -> Vector:
-        """u = W r + q."""
-        return velocities_at("ConeProblem", self.blocks, self.q, r)
-
     def __repr__(self) -> str:
         law = "" if self.law == "coulomb" else f", law={self.law!r}"
         return f"ConeProblem(contacts={self.contacts}, dimension={self.dimension}{law})"
-
-
-def friction(mu: ArrayLike, size: int) -> Vector:
-    coefficients = vector("ConeProblem", "mu", mu)
-    if (coefficients < 0).any():
-        i = int(np.argmax(coefficients < 0))
-        raise InputError(f"ConeProblem: mu[{i}] is {coefficients[i]:g}, expected a friction coefficient >= 0")
-    if size not in (2 * coefficients.size, 3 * coefficients.size):
-        raise InputError(
-            f"ConeProblem: q has {size} entries and mu {coefficients.size}, expected 2 or 3 components a contact"
-        )
-    return coefficients
 
 
 LARGEST_BLOCK = 64  # rows of M that hang together; beyond, M is factored and its inverse never formed

@@ -31,7 +31,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -40,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from stickslip.errors import FileError, InputError
+from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.problems.cone import LAWS, BodyForm, ConeProblem, Law
 from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
 from stickslip.problems.lcp import LCP
@@ -60,45 +59,29 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Saved:
 
     name = os.fspath(path)
     try:
-        if os.path.isdir(name):
-            raise InputError("this is a folder, expected an HDF5 file")
-        with open(name, "rb"):
-            pass
-        if not h5py.is_hdf5(name):
-            raise InputError("this is not an HDF5 file")
-        with h5py.File(name, "r") as file:
-            return read_problem(Reader(file, max_bytes))
-    except InputError as error:
-        raise FileError(f"{name}: {error}") from None
-    except FileNotFoundError:
-        raise FileError(f"{name}: there is no such file") from None
-    except PermissionError:
-        raise FileError(f"{name}: this file may not be read") from None
-    except OSError as error:
-        raise FileError(f"{name}: the file is truncated or damaged ({error})") from None
+        with reading(name, "an HDF5 file", "the file is truncated or damaged"):
+            check_hdf5(name)
+            with h5py.File(name, "r") as file:
+                return read_problem(Reader(file, max_bytes))
     except MemoryError:
         raise FileError(f"{name}: the problem does not fit into memory") from None
+
+
+def check_hdf5(name: str) -> None:
+    import h5py
+
+    with open(name, "rb"):
+        pass
+    if not h5py.is_hdf5(name):
+        raise InputError("this is not an HDF5 file")
 
 
 def save(problem: Saved, path: str | os.PathLike[str]) -> None:
     """Write the problem, exactly. The file appears complete or not at all, and replaces an older one at once."""
     import h5py
 
-    name = os.fspath(path)
-    target = os.path.realpath(name)
-    if os.path.isdir(target):
-        raise FileError(f"{name}: this is a folder, expected the name of a file")
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
-    try:
-        with h5py.File(temporary, "x") as file:
-            write_problem(file, problem)
-        os.replace(temporary, target)
-    except (OSError, RuntimeError) as error:
-        number = getattr(error, "errno", None)
-        raise FileError(f"{name}: cannot be written ({os.strerror(number) if number else error})") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
+    with replacing(path) as temporary, h5py.File(temporary, "x") as file:
+        write_problem(file, problem)
 
 
 @dataclass

@@ -36,6 +36,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
+from stickslip.problems.blocks import invert_block
 from stickslip.problems.matrix import Dense, Vector, canonical
 
 BALL, MIXED, POLYHEDRON, GAUGE = range(4)
@@ -440,16 +441,9 @@ def along_surface(kappa, H, n, M, V):
 @kernel
 def invert(M, V):
     """V = M⁻¹ of a 3 x 3 matrix by its adjugate; returns the determinant, and inf or nan in V where that is zero."""
-    V[0, 0] = M[1, 1] * M[2, 2] - M[1, 2] * M[2, 1]
-    V[1, 0] = M[1, 2] * M[2, 0] - M[1, 0] * M[2, 2]
-    V[2, 0] = M[1, 0] * M[2, 1] - M[1, 1] * M[2, 0]
-    V[0, 1] = M[0, 2] * M[2, 1] - M[0, 1] * M[2, 2]
-    V[1, 1] = M[0, 0] * M[2, 2] - M[0, 2] * M[2, 0]
-    V[2, 1] = M[0, 1] * M[2, 0] - M[0, 0] * M[2, 1]
-    V[0, 2] = M[0, 1] * M[1, 2] - M[0, 2] * M[1, 1]
-    V[1, 2] = M[0, 2] * M[1, 0] - M[0, 0] * M[1, 2]
-    V[2, 2] = M[0, 0] * M[1, 1] - M[0, 1] * M[1, 0]
-    det = M[0, 0] * V[0, 0] + M[0, 1] * V[1, 0] + M[0, 2] * V[2, 0]
+    det, V[0, 0], V[0, 1], V[0, 2], V[1, 0], V[1, 1], V[1, 2], V[2, 0], V[2, 1], V[2, 2] = invert_block(
+        M[0, 0], M[0, 1], M[0, 2], M[1, 0], M[1, 1], M[1, 2], M[2, 0], M[2, 1], M[2, 2]
+    )
     for j in range(3):
         for k in range(3):
             V[j, k] /= det

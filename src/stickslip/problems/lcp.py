@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
+
+import numpy as np
 
 from stickslip.problems.matrix import Matrix, Vector, affine, square, vector
 
@@ -19,6 +22,7 @@ class LCP:
     q: Vector  # (n,)
 
     tolerance: ClassVar[float] = 1e-10  # on the residual, where the caller states none
+    is_conic: ClassVar[bool] = True  # scaling q scales the solution
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "M", square("LCP", "M", self.M))
@@ -27,6 +31,16 @@ class LCP:
     @property
     def size(self) -> int:
         return self.q.size
+
+    @cached_property
+    def lower(self) -> Vector:
+        """(n,) of z, as a MixedLCP has them: zeros."""
+        return np.zeros(self.size)
+
+    @cached_property
+    def upper(self) -> Vector:
+        """(n,) of z: infinite."""
+        return np.full(self.size, np.inf)
 
     def value(self, z: Vector) -> Vector:
         """w = M z + q."""

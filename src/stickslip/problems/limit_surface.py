@@ -28,11 +28,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.blocks import ContactBlocks, contact_blocks
+from stickslip.problems.blocks import ContactBlocks, contact_blocks, contact_weights
 from stickslip.problems.friction_sets import (
     ELLIPSOID,
     Ellipsoid,
@@ -43,7 +42,18 @@ from stickslip.problems.friction_sets import (
     SetData,
     nearest,
 )
-from stickslip.problems.matrix import Dense, Matrix, Vector, affine, as_floats, finite, square, vector
+from stickslip.problems.matrix import (
+    Dense,
+    Matrix,
+    Vector,
+    affine,
+    as_floats,
+    both_sides,
+    finite,
+    not_negative,
+    square,
+    vector,
+)
 
 TINY = float(np.finfo(np.float64).eps)
 
@@ -72,16 +82,10 @@ class LimitSurfaceProblem:
             raise InputError(f"{owner}: b has {self.b.size} entries and mu {nc}, expected 4 components a contact")
         object.__setattr__(self, "e", rows_of(owner, "e", self.e, (nc, 3)))
         for name in ("mu", "e"):
-            values = getattr(self, name)
-            if (values < 0).any():
-                at = tuple(int(i) for i in np.argwhere(values < 0)[0])
-                raise InputError(f"{owner}: {name}{list(at)} is {values[at]:g}, expected a number >= 0")
-        object.__setattr__(
-            self, "slip", rows_of(owner, "slip", np.zeros((nc, 3)) if self.slip is None else self.slip, (nc, 3))
-        )
-        object.__setattr__(
-            self, "state", rows_of(owner, "state", np.zeros((nc, 5)) if self.state is None else self.state, (nc, 5))
-        )
+            not_negative(owner, name, getattr(self, name), "a number")
+        for name, shape in (("slip", (nc, 3)), ("state", (nc, 5))):
+            given = np.zeros(shape) if getattr(self, name) is None else getattr(self, name)
+            object.__setattr__(self, name, rows_of(owner, name, given, shape))
         if not isinstance(self.surface, Ellipsoid | Mixed | Polyhedron | FrictionMap):
             raise InputError(
                 f"{owner}: surface is {self.surface!r}, expected Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)"
@@ -154,15 +158,10 @@ class ScaledProblem:
 def scale(problem: LimitSurfaceProblem) -> ScaledProblem:
     e = problem.e
     E = np.column_stack([np.ones(len(e)), e]).ravel()
-    if sparse.issparse(problem.A):
-        diagonal = sparse.diags_array(E)
-        matrix = sparse.csr_array(diagonal @ problem.A @ diagonal)
-    else:
-        matrix = E[:, None] * problem.A * E
     tau = e * problem.slip
     length = np.linalg.norm(tau, axis=1, keepdims=True)
     way = np.divide(tau, length, out=np.zeros_like(tau), where=length > 0)
-    blocks = contact_blocks(matrix, 4)
+    blocks = contact_blocks(both_sides(problem.A, E), 4)
     return ScaledProblem(E, blocks, E * problem.b, problem.mu, way, e > 0, problem.state, problem.surface.data)
 
 
@@ -186,21 +185,10 @@ def judge_contacts(diagonal, x, y, q, mu, way, alive, state, kind, planes, gauge
     error = distance / scale if scale > TINY else distance
     if not error <= tol:
         return error, False
-    rho = weights(diagonal)
+    rho = contact_weights(diagonal)
     distance, size_x, size_y, size_q = natural_lengths(x, y, q, *law, 1.0 / np.sqrt(rho), np.sqrt(rho))
     distance += TINY * size_x  # what x - y hides of y
     return error, distance <= math.sqrt(tol) * max(size_q, size_y)
-
-
-@kernel
-def weights(diagonal):
-    """ρ_i = 4 / tr(W_ii), which turns an acceleration of contact i into a force; 1 where the trace is not positive."""
-    rho = np.ones(diagonal.shape[1])
-    for i in range(rho.size):
-        trace = diagonal[0, i] + diagonal[5, i] + diagonal[10, i] + diagonal[15, i]
-        if trace > 0.0:
-            rho[i] = 4.0 / trace
-    return rho
 
 
 @kernel

@@ -65,6 +65,12 @@ def vector(owner: str, name: str, value: ArrayLike, size: int | None = None, inf
     return array
 
 
+def not_negative(owner: str, name: str, values: NDArray[np.float64], expected: str) -> None:
+    if (values < 0).any():
+        where = tuple(int(i) for i in np.argwhere(values < 0)[0])
+        raise InputError(f"{owner}: {name}{list(where)} is {values[where]:g}, expected {expected} >= 0")
+
+
 def as_floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
     try:
         array = np.asarray(value)
@@ -108,3 +114,18 @@ def as_dense(matrix: Matrix) -> Dense:
 
 def as_sparse(matrix: Matrix) -> Sparse:
     return matrix if isinstance(matrix, sparse.csr_array) else sparse.csr_array(matrix)
+
+
+def both_sides(matrix: Matrix, s: Vector) -> Matrix:
+    """s_i M_ij s_j."""
+    if not sparse.issparse(matrix):
+        return matrix * s * s[:, None]
+    entries = matrix.data * s[matrix.indices] * np.repeat(s, np.diff(matrix.indptr))
+    return sparse.csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def asymmetry(matrix: Matrix) -> float:
+    """The largest |M_ij - M_ji|, as a share of the largest |M_ij|; 0 for a matrix of zeros."""
+    difference = matrix - matrix.T
+    apart, size = (np.abs(m.data if sparse.issparse(m) else m).max(initial=0.0) for m in (difference, matrix))
+    return float(apart / size) if size > 0 else 0.0

@@ -26,7 +26,6 @@ projects with ρ_i and weighs velocities by ρ_i in the norms.
 from __future__ import annotations
 
 import math
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -47,46 +46,25 @@ LARGEST = float(np.finfo(np.float64).max)
 SMALL = 1e-100  # a sum of squares between this and its inverse has lost nothing worth having
 
 
-@singledispatch
-def residual(problem: object, x: ArrayLike, y: Vector | None = None) -> float:
+PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem, LimitSurfaceProblem)
+
+
+def residual(problem: Any, x: ArrayLike, y: Vector | None = None) -> float:
     """The residual of x by the problem's own yardstick; y is problem.value(x) where it is at hand."""
-    name = type(problem).__name__
-    raise InputError(
-        f"residual: {name} has none, expected LCP, MixedLCP, ConeProblem, CylinderProblem or LimitSurfaceProblem"
-    )
-
-
-@residual.register
-def _(problem: LCP, x: ArrayLike, y: Vector | None = None) -> float:
-    z = point(x, problem.size)
-    w = problem.value(z) if y is None else y
-    return float(relative_min_map(z, w, problem.q))
-
-
-@residual.register
-def _(problem: MixedLCP, x: ArrayLike, y: Vector | None = None) -> float:
-    z = point(x, problem.size)
-    w = problem.value(z) if y is None else y
-    return float(relative_box_map(z, w, problem.q, problem.lower, problem.upper))
-
-
-@residual.register
-def _(problem: ConeProblem, x: ArrayLike, y: Vector | None = None) -> float:
-    r = point(x, problem.size)
-    u = problem.value(r) if y is None else y
-    return float(relative_cone_map(r, u, problem.q, problem.mu, problem.shift))
-
-
-@residual.register
-def _(problem: CylinderProblem, x: ArrayLike, y: Vector | None = None) -> float:
-    r = point(x, problem.size)
-    u = problem.value(r) if y is None else y
-    return float(relative_cylinder_map(r, u, problem.q, problem.bound))
-
-
-@residual.register
-def _(problem: LimitSurfaceProblem, x: ArrayLike, y: Vector | None = None) -> float:
-    return judge_limit_surface(problem, point(x, problem.size), math.inf)[1]
+    if not isinstance(problem, PROBLEMS):
+        names = ", ".join(kind.__name__ for kind in PROBLEMS)
+        raise InputError(f"residual: {type(problem).__name__} has none, expected one of {names}")
+    x = point(x, problem.size)
+    if isinstance(problem, LimitSurfaceProblem):
+        return judge_limit_surface(problem, x, math.inf)[1]
+    y = problem.value(x) if y is None else y
+    if isinstance(problem, LCP):
+        return float(relative_min_map(x, y, problem.q))
+    if isinstance(problem, MixedLCP):
+        return float(relative_box_map(x, y, problem.q, problem.lower, problem.upper))
+    if isinstance(problem, ConeProblem):
+        return float(relative_cone_map(x, y, problem.q, problem.mu, problem.shift))
+    return float(relative_cylinder_map(x, y, problem.q, problem.bound))
 
 
 def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:

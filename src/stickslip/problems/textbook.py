@@ -255,27 +255,23 @@ def painleve_rod(
 
 def impact(*, mass: float, speed: float) -> Case:
     """A mass reaching a wall without rebound: m v = m v0 + p with v free, 0 <= p ⊥ v >= 0."""
-    problem = MixedLCP(
-        np.array([[mass, -1.0], [1.0, 0.0]]),
-        np.array([-mass * speed, 0.0]),
-        np.array([-np.inf, 0.0]),
-        np.full(2, np.inf),
-    )
+    problem = pushed_block(mass, speed, 0.0, np.inf)
     z = np.array([max(speed, 0.0), mass * max(-speed, 0.0)])
     return Case(f"impact at {speed:g}", problem, (z,), "v = max(v0, 0), p = m max(-v0, 0)")
 
 
 def box_friction_block(*, mass: float, speed: float, bound: float) -> Case:
     """A block sliding on a floor: m v = m v0 + p with v free, friction impulse p in [-bound, bound] against v."""
-    problem = MixedLCP(
-        np.array([[mass, -1.0], [1.0, 0.0]]),
-        np.array([-mass * speed, 0.0]),
-        np.array([-np.inf, -bound]),
-        np.array([np.inf, bound]),
-    )
+    problem = pushed_block(mass, speed, -bound, bound)
     p = min(max(-mass * speed, -bound), bound)
     z = np.array([speed + p / mass, p])
     return Case(f"block at {speed:g}", problem, (z,), "p is -m v0 cut to the bounds: the block stops, or slips on")
+
+
+def pushed_block(mass: float, speed: float, lower: float, upper: float) -> MixedLCP:
+    """m v = m v0 + p with v free and the impulse p within bounds, against v."""
+    M, q = np.array([[mass, -1.0], [1.0, 0.0]]), np.array([-mass * speed, 0.0])
+    return MixedLCP(M, q, np.array([-np.inf, lower]), np.array([np.inf, upper]))
 
 
 def lcp_case(

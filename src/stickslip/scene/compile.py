@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,38 +21,42 @@ from stickslip.scene.descriptions import (
     ForceFunction,
     MassProperties,
     Motion,
-    PairOverride,
     is_particle,
     mass_properties,
 )
-from stickslip.scene.materials import Material, PairTable, combine
+from stickslip.scene.materials import Material, PairTable, column, combine
 from stickslip.scene.model import Floats, Integers, Kind, Model, Motors, State
 from stickslip.scene.scene import WORLD, Scene
 from stickslip.scene.shapes import Plane, model_size
-from stickslip.scene.values import Refused, frame_along, rotation_matrix, turning, vector
+from stickslip.scene.values import Refused, frame_along, rotated, rotation_matrix, turning, vector
 
 
-@dataclass(frozen=True)
 class StateView:
-    """What a force function sees of the state: bodies as the scene describes them."""
+    """The bodies of a state as the scene describes them: what a force function sees."""
 
-    state: State
-    centre: Floats  # (nb, 3) of Model
+    def __init__(self, state: State, centre: Floats) -> None:
+        self.state, self.centre = state, centre  # the arrays themselves, to be read; centre (nb, 3) is that of Model
 
-    def position(self, body: Body) -> Floats:
-        """(3,) of the origin of the body   [m]"""
-        turn = rotation_matrix(tuple(self.state.quaternion[body.index]))
-        return self.state.position[body.index] - turn @ self.centre[body.index]
+    def index(self, body: Any) -> int:
+        """The number of a body that is given by its handle."""
+        return body.index
 
-    def quaternion(self, body: Body) -> Floats:
-        return self.state.quaternion[body.index].copy()
+    def position(self, body: Any) -> Floats:
+        """(3,) of the origin of the body, as the scene placed it   [m]"""
+        i = self.index(body)
+        return self.state.position[i] - rotated(self.state.quaternion[i], self.centre[i])
 
-    def velocity(self, body: Body) -> Floats:
-        """(3,) of the centre of mass   [m/s]"""
-        return self.state.velocity[body.index, :3].copy()
+    def quaternion(self, body: Any) -> Floats:
+        """(4,) scalar first, body axes to world axes"""
+        return self.state.quaternion[self.index(body)].copy()
 
-    def spin(self, body: Body) -> Floats:
-        return self.state.velocity[body.index, 3:].copy()
+    def velocity(self, body: Any) -> Floats:
+        """(3,) of the centre of mass, world axes   [m/s]"""
+        return self.state.velocity[self.index(body), :3].copy()
+
+    def spin(self, body: Any) -> Floats:
+        """(3,) angular velocity, world axes   [rad/s]"""
+        return self.state.velocity[self.index(body), 3:].copy()
 
 
 @dataclass(frozen=True)
@@ -191,11 +195,8 @@ def drives_of(scene: Scene) -> Drives:
 
 
 def motors(scene: Scene) -> Motors:
-    """What the joints are driven by, as the scene begins."""
-    joints = scene.joints
-    columns = {name: [getattr(joint, name) for joint in joints] for name in Motors._fields if name != "target"}
-    columns["target"] = [joint.target or 0.0 for joint in joints]
-    return Motors(**{name: np.array(column, np.float64) for name, column in columns.items()})
+    """What the joints are driven by, as the scene begins; a target that is not given is 0."""
+    return Motors(*(np.nan_to_num(column(scene.joints, name), posinf=np.inf) for name in Motors._fields))
 
 
 def at_point(body: Body, applied: Force) -> ForceFunction:
@@ -203,8 +204,8 @@ def at_point(body: Body, applied: Force) -> ForceFunction:
     force, point = np.array(applied.force), np.array(applied.point)
 
     def force_and_torque(time: float, view: StateView) -> tuple[Floats, Floats]:
-        turn = rotation_matrix(tuple(view.state.quaternion[body.index]))
-        return force, np.cross(turn @ (point - view.centre[body.index]), force)
+        arm = rotated(view.state.quaternion[body.index], point - view.centre[body.index])
+        return force, np.cross(arm, force)
 
     return force_and_torque
 
@@ -215,11 +216,12 @@ def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], Pa
     Bodies share a number if they have the same material and the same overrides with the same partners; so a pair of
     numbers never stands for one pair of bodies with an override and another without.
     """
-    partners: dict[int, list[tuple[int, PairOverride]]] = {}
+    partners: dict[int, list[Any]] = {}
     for (a, b), override in sorted(scene.overrides.items()):
-        partners.setdefault(a, []).append((b, override))
-        partners.setdefault(b, []).append((a, override))
-    numbers: dict[tuple[Material, tuple[tuple[int, PairOverride], ...]], int] = {}
+        said = tuple(sorted(override.items()))
+        partners.setdefault(a, []).append((b, said))
+        partners.setdefault(b, []).append((a, said))
+    numbers: dict[tuple[Material, tuple[Any, ...]], int] = {}
     material = [
         numbers.setdefault((body.material, tuple(partners.get(i, ()))), len(numbers)) for i, body in enumerate(bodies)
     ]
@@ -230,14 +232,13 @@ def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], Pa
 
 
 def override_pair(
-    scene: Scene, table: PairTable, cell: tuple[int, int], pair: tuple[int, int], override: PairOverride
+    scene: Scene, table: PairTable, cell: tuple[int, int], pair: tuple[int, int], override: dict[str, float]
 ) -> None:
-    if override.friction is not None and override.friction_kinetic is None:
-        override = replace(override, friction_kinetic=override.friction)
-    for name, value in vars(override).items():
-        if value is not None:
-            values = getattr(table, "friction_static" if name == "friction" else name)
-            values[cell] = values[cell[::-1]] = value
+    if "friction" in override:
+        override = {"friction_kinetic": override["friction"]} | override
+    for name, value in override.items():
+        values = getattr(table, "friction_static" if name == "friction" else name)
+        values[cell] = values[cell[::-1]] = value
     static, kinetic = float(table.friction_static[cell]), float(table.friction_kinetic[cell])
     if kinetic > static:
         a, b = (scene.descriptions[index].name for index in pair)
@@ -299,25 +300,10 @@ def joint_arrays(scene: Scene, position: Floats, rotation: list[Floats]) -> dict
         "joint_frame_b": stack(frames[1], 9).reshape(-1, 3, 3),
         "joint_lower": np.array([lower for lower, _ in limits], np.float64),
         "joint_upper": np.array([upper for _, upper in limits], np.float64),
-        "joint_target": np.array([joint.speed for joint in scene.joints], np.float64),
-        "joint_strength": np.array([joint.strength for joint in scene.joints], np.float64),
-        "joint_compliance": np.array([joint.compliance for joint in scene.joints], np.float64),
-        "joint_damping": np.array([joint.damping for joint in scene.joints], np.float64),
+        "joint_target": column(scene.joints, "speed"),
+        **{f"joint_{name}": column(scene.joints, name) for name in ("strength", "compliance", "damping")},
     }
 
 
 IMMOVABLE = MassProperties(math.inf, np.zeros(3), np.zeros((3, 3)))
-WORLD_BODY = BodyDescription(
-    WORLD,
-    Kind.STATIC,
-    shapes=(),
-    mass=None,
-    density=None,
-    inertia=None,
-    centre=None,
-    position=(0.0, 0.0, 0.0),
-    orientation=(1.0, 0.0, 0.0, 0.0),
-    velocity=(0.0, 0.0, 0.0),
-    spin=(0.0, 0.0, 0.0),
-    material=Material(),
-)
+WORLD_BODY = BodyDescription(WORLD, Kind.STATIC)

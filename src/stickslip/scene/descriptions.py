@@ -10,19 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from stickslip.scene.materials import Material
 from stickslip.scene.model import Floats, Joint, Kind
 from stickslip.scene.shapes import AnyShape, Plane, Point
-from stickslip.scene.values import Quaternion, Refused, Vector3, is_number, positive, rotation_matrix
+from stickslip.scene.values import (
+    ORIGIN,
+    UPRIGHT,
+    Quaternion,
+    Refused,
+    Vector3,
+    is_number,
+    positive,
+    rotation_matrix,
+)
 
 Matrix3: TypeAlias = tuple[Vector3, Vector3, Vector3]
 Motion: TypeAlias = Vector3 | Callable[[float], Any]  # of a moving body: constant, or a function of time
 ForceFunction: TypeAlias = Callable[[float, Any], Any]  # (time, StateView) -> (force, torque)
 
+RIGID = Material()
 ROUND_OFF = 1e-9  # relative, in the triangle inequality of principal moments
 
 
@@ -36,6 +46,9 @@ class Body:
 
     def __repr__(self) -> str:
         return f"Body({self.index}, {self.name!r})"
+
+
+BodyLike: TypeAlias = Annotated[Body | str, "a body, or its name"]
 
 
 @dataclass(frozen=True)
@@ -53,16 +66,16 @@ class JointHandle:
 class BodyDescription:
     name: str
     kind: Kind
-    shapes: tuple[AnyShape, ...]
-    mass: float | None  # [kg]
-    density: float | None  # [kg/m³], in a planar scene [kg/m²]
-    inertia: Matrix3 | None  # about the centre of mass, body axes; from the shapes where None   [kg m²]
-    centre: Vector3 | None  # of mass, in the body; from the shapes where None   [m]
-    position: Vector3  # of the origin of the body   [m]
-    orientation: Quaternion
-    velocity: Motion  # of the centre of mass   [m/s]
-    spin: Motion  # [rad/s]
-    material: Material
+    shapes: tuple[AnyShape, ...] = ()
+    mass: float | None = None  # [kg]
+    density: float | None = None  # [kg/m³], in a planar scene [kg/m²]
+    inertia: Matrix3 | None = None  # about the centre of mass, body axes; from the shapes where None   [kg m²]
+    centre: Vector3 | None = None  # of mass, in the body; from the shapes where None   [m]
+    position: Vector3 = ORIGIN  # of the origin of the body   [m]
+    orientation: Quaternion = UPRIGHT
+    velocity: Motion = ORIGIN  # of the centre of mass   [m/s]
+    spin: Motion = ORIGIN  # [rad/s]
+    material: Material = RIGID
 
 
 @dataclass(frozen=True)
@@ -72,17 +85,17 @@ class JointDescription:
     b: int | None  # None is the world
     position: Vector3  # world, when the scene begins   [m]
     axis: Vector3  # unit, world, when the scene begins
-    limits: tuple[float, float] | None  # [rad] or [m]
-    speed: float  # of the motor   [rad/s] or [m/s]
-    strength: float  # of the motor, 0 where there is none   [N m] or [N]
-    compliance: float  # [m/N]
-    damping: float  # [N s/m]
-    collide: bool
     name: str
+    limits: tuple[float, float] | None = None  # [rad] or [m]
     target: float | None = None  # position that a servo wants   [rad] or [m]
+    speed: float = 0.0  # of the motor   [rad/s] or [m/s]
+    strength: float = 0.0  # of the motor, 0 where there is none   [N m] or [N]
     stiffness: float = 0.0  # of a servo   [N m/rad] or [N/m]
     gain: float = 0.0  # of a servo   [N m s/rad] or [N s/m]
     effort: float = 0.0  # along the coordinate   [N m] or [N]
+    compliance: float = 0.0  # [m/N]
+    damping: float = 0.0  # [N s/m]
+    collide: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,20 +106,6 @@ class Force:
     force: Vector3  # [N]
     torque: Vector3  # [N m]
     point: Vector3 | None  # in the body, seen from its origin   [m]
-
-
-@dataclass(frozen=True)
-class PairOverride:
-    """What two bodies do together, where that is not what their materials say. None leaves it."""
-
-    friction: float | None = None
-    friction_kinetic: float | None = None
-    restitution: float | None = None
-    stiffness: float | None = None
-    damping: float | None = None
-    stiffness_tangent: float | None = None
-    damping_tangent: float | None = None
-    patch: float | None = None
 
 
 class MassProperties(NamedTuple):

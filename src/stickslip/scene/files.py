@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pydantic import ValidationError
 
-from stickslip.errors import FileError
+from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.scene import numbered_yaml, schema
-from stickslip.scene.descriptions import BodyDescription, Force, JointDescription, PairOverride, is_particle
-from stickslip.scene.materials import Material
-from stickslip.scene.model import Kind
+from stickslip.scene.descriptions import BodyDescription, Force, JointDescription, is_particle
+from stickslip.scene.model import Joint, Kind
 from stickslip.scene.numbered_yaml import LineError, Path, dotted
 from stickslip.scene.scene import Scene
-from stickslip.scene.shapes import AnyShape, Box, Capsule, Cylinder, Plane, Point, Sphere
+from stickslip.scene.shapes import SHAPES, AnyShape, Plane, Point
 from stickslip.scene.values import ORIGIN, UPRIGHT, Refused, positive, shown
 
 
@@ -45,6 +43,7 @@ class RunSettings:
     friction: Named | None = None
     solver: Named | None = None
     tol: float | None = None
+    accept: float | None = None
 
 
 def load_scene(path: str | os.PathLike[str]) -> Scene:
@@ -55,17 +54,11 @@ def load_scene(path: str | os.PathLike[str]) -> Scene:
 def load_run(path: str | os.PathLike[str]) -> tuple[Scene, RunSettings]:
     """The scene in a YAML file, and how the file says to run it."""
     name = os.fspath(path)
-    try:
-        with open(name, encoding="utf-8") as file:
+    with reading(name, "a scene file"), open(name, encoding="utf-8") as file:
+        try:
             text = file.read()
-    except FileNotFoundError:
-        raise FileError(f"{name}: there is no such file") from None
-    except IsADirectoryError:
-        raise FileError(f"{name}: this is a folder, expected a scene file") from None
-    except UnicodeDecodeError as error:
-        raise FileError(f"{name}: byte {error.start} is not UTF-8, expected a scene file in YAML") from None
-    except OSError as error:
-        raise FileError(f"{name}: this file cannot be read ({error.strerror})") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"byte {error.start} is not UTF-8, expected a scene file in YAML") from None
     try:
         data, lines = numbered_yaml.read(text)
         return build(read_entries(data, lines), lines)
@@ -75,25 +68,15 @@ def load_run(path: str | os.PathLike[str]) -> tuple[Scene, RunSettings]:
 
 def save_scene(scene: Scene, path: str | os.PathLike[str], run: RunSettings | None = None) -> None:
     """Write a scene, exactly. The file appears complete or not at all, and replaces an older one at once."""
-    name = os.fspath(path)
-    target = os.path.realpath(name)
     text = numbered_yaml.write(scene_data(scene, run or RunSettings()))
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
-    try:
-        with open(temporary, "x", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(f"{name}: cannot be written ({error.strerror})") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
+    with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
+        file.write(text)
 
 
 # reading
 
 
-def read_entries(data: Any, lines: dict[Path, int]) -> schema.SceneFile:
+def read_entries(data: Any, lines: dict[Path, int]) -> Any:
     if not isinstance(data, dict):
         raise LineError(1, f"the file is {shown(data)}, expected a mapping with the keys of a scene")
     try:
@@ -172,7 +155,7 @@ def line_of(path: Path, lines: dict[Path, int]) -> int:
     return lines[path]
 
 
-def build(entries: schema.SceneFile, lines: dict[Path, int]) -> tuple[Scene, RunSettings]:
+def build(entries: Any, lines: dict[Path, int]) -> tuple[Scene, RunSettings]:
     with located((), lines):
         scene = Scene(**entries.given("bodies", "joints", "forces", "pairs", "run"))
     for i, body in enumerate(entries.bodies):
@@ -210,7 +193,7 @@ def add_body(scene: Scene, entry: Any, path: Path, lines: dict[Path, int]) -> No
     shapes = []
     for i, part in enumerate(entry.shapes):
         with located((*path, "shapes", i), lines):
-            shapes.append(SHAPE[part.shape](**with_axis_angle(part.given("shape"))))
+            shapes.append(SHAPES[part.shape](**with_axis_angle(part.given("shape"))))
     with located(path, lines):
         scene.add_body(shapes, **given)
 
@@ -225,7 +208,7 @@ def with_axis_angle(given: dict[str, Any]) -> dict[str, Any]:
 def run_settings(entry: schema.RunEntry) -> RunSettings:
     times = {
         name: positive("run", name, getattr(entry, name))
-        for name in ("duration", "dt", "tol")
+        for name in ("duration", "dt", "tol", "accept")
         if getattr(entry, name) is not None
     }
     return RunSettings(**times, friction=named("friction", entry.friction), solver=named("solver", entry.solver))
@@ -243,17 +226,6 @@ def named(key: str, value: str | dict[str, dict[str, Any]] | None) -> Named | No
 
 
 # writing
-
-
-SHAPE: dict[str, Any] = {
-    "plane": Plane,
-    "point": Point,
-    "sphere": Sphere,
-    "box": Box,
-    "capsule": Capsule,
-    "cylinder": Cylinder,
-}
-SHAPE_NAME = {shape: name for name, shape in SHAPE.items()}
 
 
 def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
@@ -275,7 +247,7 @@ def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
         "forces": [force_data(force, names) for force in scene.forces],
         "pairs": [
             {"a": names[a], "b": names[b]}
-            | given_fields(scene.overrides.get((a, b), PairOverride()), PairOverride())
+            | scene.overrides.get((a, b), {})
             | ({"collide": False} if (a, b) in scene.apart else {})
             for a, b in pairs
         ],
@@ -302,25 +274,10 @@ def body_data(body: BodyDescription, planar: bool) -> dict[str, Any]:
         data["shapes"] = [shape_data(shape) for shape in body.shapes]
     kind = {Kind.STATIC: {"static": True}, Kind.MOVING: {"moving": True}, Kind.FREE: {}}[body.kind]
     data |= {} if data["shape"] == "plane" and body.kind is Kind.STATIC else kind
-    for key, default in DEFAULTS.items():
-        value = getattr(body, key)
-        if value != default:
-            data[key] = as_lists(value)
+    data |= given_fields(body, "name", "kind", "shapes", "material")
     if planar and body.inertia is not None:
         data["inertia"] = body.inertia[1][1]
-    return data | given_fields(body.material, Material())
-
-
-DEFAULTS = {
-    "mass": None,
-    "density": None,
-    "inertia": None,
-    "centre": None,
-    "position": ORIGIN,
-    "orientation": UPRIGHT,
-    "velocity": ORIGIN,
-    "spin": ORIGIN,
-}
+    return data | given_fields(body.material)
 
 
 def simple(body: BodyDescription) -> bool:
@@ -337,12 +294,7 @@ def simple(body: BodyDescription) -> bool:
 
 
 def shape_data(shape: AnyShape) -> dict[str, Any]:
-    data: dict[str, Any] = {"shape": SHAPE_NAME[type(shape)]}
-    for each in fields(shape):
-        value = getattr(shape, each.name)
-        if value != each.default:
-            data[each.name] = as_lists(value)
-    return data
+    return {"shape": type(shape).__name__.lower()} | given_fields(shape)
 
 
 def joint_data(index: int, joint: JointDescription, names: list[str]) -> dict[str, Any]:
@@ -352,17 +304,8 @@ def joint_data(index: int, joint: JointDescription, names: list[str]) -> dict[st
     data["a"] = names[joint.a]
     if joint.b is not None:
         data["b"] = names[joint.b]
-    data["position"] = list(joint.position)
-    if data["joint"] in ("hinge", "slider"):
-        data["axis"] = list(joint.axis)
-    if joint.limits is not None:
-        data["limits"] = list(joint.limits)
-    if joint.target is not None:
-        data["target"] = joint.target
-    for key in ("speed", "strength", "stiffness", "gain", "effort", "compliance", "damping", "collide"):
-        if getattr(joint, key):
-            data[key] = getattr(joint, key)
-    return data
+    without = ("kind", "a", "b", "name") if joint.kind >= Joint.HINGE else ("kind", "a", "b", "name", "axis")
+    return data | given_fields(joint, *without)
 
 
 def force_data(force: Force, names: list[str]) -> dict[str, Any]:
@@ -375,7 +318,7 @@ def force_data(force: Force, names: list[str]) -> dict[str, Any]:
 
 
 def run_data(run: RunSettings) -> dict[str, Any]:
-    data = given_fields(run, RunSettings())
+    data = given_fields(run)
     for key in ("friction", "solver"):
         choice = getattr(run, key)
         if choice is not None:
@@ -383,13 +326,11 @@ def run_data(run: RunSettings) -> dict[str, Any]:
     return data
 
 
-def given_fields(value: Any, default: Any) -> dict[str, Any]:
-    """The fields of a dataclass that differ from the default."""
-    return {
-        each.name: getattr(value, each.name)
-        for each in fields(value)
-        if getattr(value, each.name) != getattr(default, each.name)
-    }
+def given_fields(value: Any, *without: str) -> dict[str, Any]:
+    """The fields of a dataclass, but for some, that differ from their default; tuples as lists."""
+    found = {each.name: getattr(value, each.name) for each in fields(value) if each.name not in without}
+    default = {each.name: each.default for each in fields(value)}
+    return {name: as_lists(said) for name, said in found.items() if said != default[name]}
 
 
 def as_lists(value: Any) -> Any:

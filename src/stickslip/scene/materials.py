@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,16 +26,6 @@ from stickslip.scene.model import Floats
 from stickslip.scene.values import Refused, not_negative, real
 
 FRICTION = 0.5  # where neither of two surfaces has an opinion
-FIELDS = (
-    "friction",
-    "friction_kinetic",
-    "restitution",
-    "stiffness",
-    "damping",
-    "stiffness_tangent",
-    "damping_tangent",
-    "patch",
-)
 
 
 @dataclass(frozen=True)
@@ -57,6 +47,9 @@ class Material:
         if self.friction_kinetic is not None and (self.friction is None or self.friction_kinetic > self.friction):
             expected = "None where friction is None" if self.friction is None else f"at most friction {self.friction}"
             raise Refused("Material", "friction_kinetic", self.friction_kinetic, expected)
+
+
+FIELDS = tuple(field.name for field in fields(Material))
 
 
 def coefficient(owner: str, field: str, value: float) -> float:
@@ -107,8 +100,9 @@ def combine(materials: Sequence[Material]) -> PairTable:
     )
 
 
-def column(materials: Sequence[Material], field: str) -> Floats:
-    values = (getattr(material, field) for material in materials)
+def column(described: Sequence[Any], field: str) -> Floats:
+    """One field of several materials or joints; nan where it is None."""
+    values = (getattr(each, field) for each in described)
     return np.array([math.nan if value is None else value for value in values], np.float64)
 
 

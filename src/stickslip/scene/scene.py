@@ -21,19 +21,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from typing import Any, TypedDict, Unpack
 
 from stickslip.scene.descriptions import (
+    RIGID,
     Body,
     BodyDescription,
+    BodyLike,
     Force,
     ForceFunction,
     JointDescription,
     JointHandle,
     Motion,
-    PairOverride,
     extent,
     inertia_matrix,
     is_particle,
@@ -43,15 +44,21 @@ from stickslip.scene.model import Joint, Kind
 from stickslip.scene.shapes import SHAPES, AnyShape, Box, Capsule, Cylinder, Plane, Point, Sphere
 from stickslip.scene.values import (
     ORIGIN,
-    UPRIGHT,
+    InertiaLike,
+    OrientationLike,
     Refused,
+    SizeLike,
+    TurnLike,
     Vector3,
+    VectorLike,
+    bound,
     direction,
     not_negative,
     number,
     orientation,
     positive,
     real,
+    truth,
     turning,
     vector,
 )
@@ -61,13 +68,9 @@ WORLD = "world"  # the body that does not move and has no shape, to which joints
 _scenes = itertools.count()  # so that the body of one scene is not taken for that of another
 
 
-RIGID = Material()
+class Pair(TypedDict, total=False):
+    """The fields of a Material, each as a keyword; what is None is not said."""
 
-
-class Surface(TypedDict, total=False):
-    """The fields of a Material, each as a keyword; None leaves that of `material`."""
-
-    material: Material | None
     friction: float | None
     friction_kinetic: float | None
     restitution: float | None
@@ -78,34 +81,73 @@ class Surface(TypedDict, total=False):
     patch: float | None
 
 
-class Settings(Surface, total=False):
+class Surface(Pair, total=False):
+    """A Material, and fields that replace its own."""
+
+    material: Material | None
+
+
+class Moved(Surface, total=False):
+    """What a plane may be told beside."""
+
+    velocity: VectorLike
+    spin: TurnLike
+    moving: bool
+    name: str | None
+
+
+class Settings(Moved, total=False):
     """What every body with a shape may be told: the keywords of `Scene.add_body`."""
 
     mass: float | None
     density: float | None
-    inertia: Any
-    position: Any
-    orientation: Any
-    velocity: Any
-    spin: Any
+    inertia: InertiaLike | None
+    position: VectorLike
+    orientation: OrientationLike
     static: bool
-    moving: bool
+
+
+class Compound(Settings, total=False):
+    """And what only a body of several shapes may."""
+
+    centre: VectorLike | None
+
+
+class Held(TypedDict, total=False):
+    """What every joint may be told; see `Scene.add_hinge`."""
+
+    compliance: float
+    damping: float
+    collide: bool
     name: str | None
+
+
+class Driven(Held, total=False):
+    """What a joint with a coordinate may be told beside."""
+
+    limits: VectorLike | None
+    speed: float
+    strength: float
+    target: float | None
+    stiffness: float
+    gain: float
+    effort: float
+
+
+BODY_FIELDS = {field.name: field.default for field in fields(BodyDescription)[3:-1]}  # mass to spin
 
 
 class Scene:
     """Bodies, joints, forces and what pairs of bodies do; editable at any time, also after it was compiled."""
 
-    def __init__(self, gravity: Any = (0.0, 0.0, -9.81), planar: bool = False) -> None:
-        if not isinstance(planar, bool):
-            raise Refused("Scene", "planar", planar, "True or False")
-        self.planar = planar
+    def __init__(self, gravity: VectorLike = (0.0, 0.0, -9.81), planar: bool = False) -> None:
+        self.planar = truth("Scene", "planar", planar)
         self.gravity: Vector3 = vector("Scene", "gravity", gravity, planar)  # [m/s²]
         self.descriptions: list[BodyDescription] = []
         self.joints: list[JointDescription] = []
         self.forces: list[Force] = []
         self.force_functions: list[tuple[int, ForceFunction]] = []
-        self.overrides: dict[tuple[int, int], PairOverride] = {}  # by indices of bodies, the smaller first
+        self.overrides: dict[tuple[int, int], dict[str, float]] = {}  # by indices of bodies, the smaller first
         self.apart: set[tuple[int, int]] = set()  # pairs that never touch, likewise
         self._number = next(_scenes)
         self._index: dict[str, int] = {}
@@ -149,24 +191,11 @@ class Scene:
 
     # bodies
 
-    def add_plane(
-        self,
-        normal: Any = (0.0, 0.0, 1.0),
-        offset: float = 0.0,
-        *,
-        moving: bool = False,
-        velocity: Any = ORIGIN,
-        spin: Any = ORIGIN,
-        name: str | None = None,
-        **surface: Unpack[Surface],
-    ) -> Body:
+    def add_plane(self, normal: VectorLike = (0.0, 0.0, 1.0), offset: float = 0.0, **settings: Unpack[Moved]) -> Body:
         """The half space normal · x <= offset, static unless it is said to move: by default the ground z <= 0."""
-        shape = Plane(normal, offset)
-        return self._add(
-            "plane", (shape,), static=not moving, moving=moving, velocity=velocity, spin=spin, name=name, **surface
-        )
+        return self._add("plane", (Plane(normal, offset),), static=not settings.get("moving", False), **settings)
 
-    def add_box(self, size: Any, **settings: Unpack[Settings]) -> Body:
+    def add_box(self, size: SizeLike, **settings: Unpack[Settings]) -> Body:
         """A box of three lengths, or one for a cube; other keywords as in `add_body`."""
         return self._add("box", (Box(size),), **settings)
 
@@ -185,8 +214,8 @@ class Scene:
     def add_particle(
         self,
         mass: float,
-        position: Any = ORIGIN,
-        velocity: Any = ORIGIN,
+        position: VectorLike = ORIGIN,
+        velocity: VectorLike = ORIGIN,
         *,
         name: str | None = None,
         **surface: Unpack[Surface],
@@ -194,23 +223,7 @@ class Scene:
         """A point with a mass, which does not turn."""
         return self._add("particle", (Point(),), mass=mass, position=position, velocity=velocity, name=name, **surface)
 
-    def add_body(
-        self,
-        shapes: Sequence[AnyShape] = (),
-        *,
-        mass: float | None = None,
-        density: float | None = None,
-        inertia: Any = None,
-        centre: Any = None,
-        position: Any = ORIGIN,
-        orientation: Any = UPRIGHT,
-        velocity: Any = ORIGIN,
-        spin: Any = ORIGIN,
-        static: bool = False,
-        moving: bool = False,
-        name: str | None = None,
-        **surface: Unpack[Surface],
-    ) -> Body:
+    def add_body(self, shapes: Sequence[AnyShape] = (), **settings: Unpack[Compound]) -> Body:
         """A body of any number of shapes.
 
         mass, density      of a free body: one of the two
@@ -220,47 +233,41 @@ class Scene:
         orientation        a quaternion (w, x, y, z), or (axis, angle)
         velocity, spin     of the centre of mass; for a moving body also functions of time
         static, moving     instead of free
-        surface            material=Material(...), or its fields as keywords: friction=, restitution=, ...
+        name               by which it is known, made of what it is and its number where none is given
+        material           a Material, or its fields as keywords: friction=, restitution=, ...
         """
-        if not isinstance(shapes, tuple | list) or not all(isinstance(shape, SHAPES) for shape in shapes):
+        if not isinstance(shapes, tuple | list) or not all(type(shape) in SHAPES.values() for shape in shapes):
             raise Refused("add_body", "shapes", shapes, "a list of Plane, Point, Sphere, Box, Capsule or Cylinder")
-        return self._add(
-            "body",
-            tuple(shapes),
-            mass=mass,
-            density=density,
-            inertia=inertia,
-            centre=centre,
-            position=position,
-            orientation=orientation,
-            velocity=velocity,
-            spin=spin,
-            static=static,
-            moving=moving,
-            name=name,
-            **surface,
-        )
+        return self._add("body", tuple(shapes), **settings)
 
     def place(
-        self, body: Body | str, *, position: Any = None, orientation: Any = None, velocity: Any = None, spin: Any = None
+        self,
+        body: Body | str,
+        *,
+        position: VectorLike = None,
+        orientation: OrientationLike = None,
+        velocity: VectorLike = None,
+        spin: TurnLike = None,
     ) -> None:
         """Put a body elsewhere, or give it another velocity, before the scene runs."""
         index = self._find("place", "body", body)
         old = self.descriptions[index]
         owner = f"body {old.name!r}"
-        new = replace(
-            old,
-            position=old.position if position is None else vector(owner, "position", position, self.planar),
-            orientation=old.orientation if orientation is None else self._orientation(owner, orientation),
-            velocity=old.velocity if velocity is None else self._motion(owner, "velocity", velocity, old.kind),
-            spin=old.spin if spin is None else self._motion(owner, "spin", spin, old.kind),
-        )
+        said = {"position": position, "orientation": orientation, "velocity": velocity, "spin": spin}
+        new = replace(old, **self._checked(owner, old.kind, {k: v for k, v in said.items() if v is not None}))
         check_spin(owner, new)
         self.descriptions[index] = new
 
     # what acts on them
 
-    def apply(self, body: Body | str, force: Any = ORIGIN, torque: Any = ORIGIN, *, point: Any = None) -> None:
+    def apply(
+        self,
+        body: BodyLike,
+        force: VectorLike = ORIGIN,
+        torque: TurnLike = ORIGIN,
+        *,
+        point: VectorLike | None = None,
+    ) -> None:
         """Apply a force and a torque to a free body, added to those applied before.
 
         Both are constant in world axes. The force acts at the centre of mass, or at `point`, which moves with the body
@@ -289,40 +296,23 @@ class Scene:
             raise Refused(owner, "point", point, "none, because a particle is one point")
         self.forces.append(said)
 
-    def set_pair(
-        self,
-        a: Body | str,
-        b: Body | str,
-        *,
-        friction: float | None = None,
-        friction_kinetic: float | None = None,
-        restitution: float | None = None,
-        stiffness: float | None = None,
-        damping: float | None = None,
-        stiffness_tangent: float | None = None,
-        damping_tangent: float | None = None,
-        patch: float | None = None,
-        collide: bool = True,
-    ) -> None:
+    def set_pair(self, a: BodyLike, b: BodyLike, *, collide: bool = True, **said: Unpack[Pair]) -> None:
         """Say what two bodies do together, instead of what their materials say (scene/materials.py).
 
-        What is not given stays as the materials have it, but friction without friction_kinetic is both. A second call
-        for the same pair replaces the first. `collide=False` lets them pass through each other.
+        The keywords are the fields of a Material. What is not given stays as the materials have it, but friction
+        without friction_kinetic is both. A second call for the same pair replaces the first. `collide=False` lets them
+        pass through each other.
         """
         first, second = self._find("set_pair", "a", a), self._find("set_pair", "b", b)
         owner = f"set_pair({self.descriptions[first].name!r}, {self.descriptions[second].name!r})"
         if first == second:
             raise Refused(owner, "b", self.descriptions[second].name, "another body than a")
-        override = PairOverride(
-            friction, friction_kinetic, restitution, stiffness, damping, stiffness_tangent, damping_tangent, patch
-        )
-        checked = {
-            field: coefficient(owner, field, value) for field, value in vars(override).items() if value is not None
-        }
-        if friction is not None and friction_kinetic is not None and friction_kinetic > friction:
-            raise Refused(owner, "friction_kinetic", friction_kinetic, f"at most friction {friction}")
+        checked = checked_surface(owner, said, FIELDS)
+        friction, kinetic = checked.get("friction"), checked.get("friction_kinetic")
+        if friction is not None and kinetic is not None and kinetic > friction:
+            raise Refused(owner, "friction_kinetic", kinetic, f"at most friction {friction}")
         pair = (min(first, second), max(first, second))
-        self.overrides[pair] = PairOverride(**checked)
+        self.overrides[pair] = checked
         if truth(owner, "collide", collide):
             self.apart.discard(pair)
         else:
@@ -331,53 +321,26 @@ class Scene:
     # joints
 
     def add_fixed(
-        self,
-        a: Body | str,
-        b: Body | str | None = None,
-        *,
-        position: Any,
-        compliance: float = 0.0,
-        damping: float = 0.0,
-        collide: bool = False,
-        name: str | None = None,
+        self, a: BodyLike, b: BodyLike | None = None, *, position: VectorLike, **settings: Unpack[Held]
     ) -> JointHandle:
-        """Hold two bodies together as they are; b = None is the world. `position` is a point of the joint, world."""
-        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
-        return self._join(Joint.FIXED, a, b, position, None, **kept)
+        """Hold two bodies together as they are; b = None is the world. `position` is a point of the joint, world;
+        keywords as in `add_hinge`."""
+        return self._join(Joint.FIXED, a, b, position, None, **settings)
 
     def add_ball(
-        self,
-        a: Body | str,
-        b: Body | str | None = None,
-        *,
-        position: Any,
-        compliance: float = 0.0,
-        damping: float = 0.0,
-        collide: bool = False,
-        name: str | None = None,
+        self, a: BodyLike, b: BodyLike | None = None, *, position: VectorLike, **settings: Unpack[Held]
     ) -> JointHandle:
-        """Hold one point of two bodies together; b = None is the world."""
-        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
-        return self._join(Joint.BALL, a, b, position, None, **kept)
+        """Hold one point of two bodies together; b = None is the world. Keywords as in `add_hinge`."""
+        return self._join(Joint.BALL, a, b, position, None, **settings)
 
     def add_hinge(
         self,
-        a: Body | str,
-        b: Body | str | None = None,
+        a: BodyLike,
+        b: BodyLike | None = None,
         *,
-        position: Any,
-        axis: Any = None,
-        limits: Any = None,
-        speed: float = 0.0,
-        strength: float = 0.0,
-        target: float | None = None,
-        stiffness: float = 0.0,
-        gain: float = 0.0,
-        effort: float = 0.0,
-        compliance: float = 0.0,
-        damping: float = 0.0,
-        collide: bool = False,
-        name: str | None = None,
+        position: VectorLike,
+        axis: VectorLike = None,
+        **settings: Unpack[Driven],
     ) -> JointHandle:
         """Let a turn against b (None is the world) about an axis through `position`, both in world axes.
 
@@ -388,38 +351,23 @@ class Scene:
         target             angle that a servo wants, 0 where None   [rad]
         effort             torque on a about the axis, and its opposite on b, with or without a motor   [N m]
         compliance         of the joint in every direction that it holds, with its damping   [m/N, N s/m]
+        collide            whether the two bodies may touch, False where it is not said
         name               of the joint, "joint 0" and so on by its index where None
         """
         axis = (0.0, 1.0, 0.0) if axis is None and self.planar else axis
-        motor: dict[str, Any] = {"speed": speed, "strength": strength, "target": target}
-        motor |= {"stiffness": stiffness, "gain": gain, "effort": effort}
-        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
-        return self._join(Joint.HINGE, a, b, position, axis, limits=limits, **motor, **kept)
+        return self._join(Joint.HINGE, a, b, position, axis, **settings)
 
     def add_slider(
         self,
-        a: Body | str,
-        b: Body | str | None = None,
+        a: BodyLike,
+        b: BodyLike | None = None,
         *,
-        position: Any,
-        axis: Any,
-        limits: Any = None,
-        speed: float = 0.0,
-        strength: float = 0.0,
-        target: float | None = None,
-        stiffness: float = 0.0,
-        gain: float = 0.0,
-        effort: float = 0.0,
-        compliance: float = 0.0,
-        damping: float = 0.0,
-        collide: bool = False,
-        name: str | None = None,
+        position: VectorLike,
+        axis: VectorLike,
+        **settings: Unpack[Driven],
     ) -> JointHandle:
         """Let a slide against b (None is the world) along an axis; keywords as in `add_hinge`, in m, m/s and N."""
-        motor: dict[str, Any] = {"speed": speed, "strength": strength, "target": target}
-        motor |= {"stiffness": stiffness, "gain": gain, "effort": effort}
-        kept: dict[str, Any] = {"compliance": compliance, "damping": damping, "collide": collide, "name": name}
-        return self._join(Joint.SLIDER, a, b, position, axis, limits=limits, **motor, **kept)
+        return self._join(Joint.SLIDER, a, b, position, axis, **settings)
 
     # how the above is done
 
@@ -428,59 +376,48 @@ class Scene:
         what: str,
         shapes: tuple[AnyShape, ...],
         *,
-        mass: float | None = None,
-        density: float | None = None,
-        inertia: Any = None,
-        centre: Any = None,
-        position: Any = ORIGIN,
-        orientation: Any = UPRIGHT,
-        velocity: Any = ORIGIN,
-        spin: Any = ORIGIN,
         static: bool = False,
         moving: bool = False,
         name: str | None = None,
-        **surface: Unpack[Surface],
+        **given: Any,
     ) -> Body:
-        name = self._name(what, name)
+        index = len(self.descriptions)
+        name = free_name(what, name, f"{what}_{index}", "body", self._index, WORLD)
         owner = f"{what} {name!r}"
         kind = kind_of(owner, static, moving)
         if self.planar:
             check_planar(shapes)
         else:
             check_depth(shapes)
-        body = BodyDescription(
-            name,
-            kind,
-            shapes,
-            None if mass is None else positive(owner, "mass", mass, "a positive mass in kg"),
-            None if density is None else positive(owner, "density", density),
-            None if inertia is None else inertia_matrix(owner, inertia, self.planar),
-            None if centre is None else vector(owner, "centre", centre, self.planar),
-            ORIGIN if position is ORIGIN else vector(owner, "position", position, self.planar),
-            UPRIGHT if orientation is UPRIGHT else self._orientation(owner, orientation),
-            ORIGIN if velocity is ORIGIN else self._motion(owner, "velocity", velocity, kind),
-            ORIGIN if spin is ORIGIN else self._motion(owner, "spin", spin, kind),
-            material_of(owner, **surface),
-        )
+        own = {field: value for field, value in given.items() if field in BODY_FIELDS}
+        surface = {field: value for field, value in given.items() if field not in BODY_FIELDS}
+        material = material_of(owner, **surface)
+        body = BodyDescription(name, kind, shapes, **self._checked(owner, kind, own), material=material)
         check_mass(owner, body, self.planar)
         check_spin(owner, body)
-        index = len(self.descriptions)
         self.descriptions.append(body)
         self._index[name] = index
         return Body(index, name, self._number)
 
-    def _name(self, what: str, name: str | None) -> str:
-        """The name given, if it is free; else one made of what it is and its number."""
-        if name is None:
-            made = f"{what}_{len(self.descriptions)}"
-            while made in self._index:
-                made += "_"
-            return made
-        if not isinstance(name, str) or not name or not name.isprintable() or name == WORLD:
-            raise Refused(what, "name", name, f"a printable text that is not empty and not {WORLD!r}")
-        if name in self._index:
-            raise Refused(what, "name", name, f"a name that is not taken, and body {self._index[name]} has it")
-        return name
+    def _checked(self, owner: str, kind: Kind, given: dict[str, Any]) -> dict[str, Any]:
+        """Fields of a body, made canonical; those that may be None and are, are left out."""
+        said = {name: value for name, value in given.items() if value is not None or BODY_FIELDS[name] is not None}
+        return {name: self._field(owner, name, value, kind) for name, value in said.items()}
+
+    def _field(self, owner: str, field: str, value: Any, kind: Kind) -> Any:
+        match field:
+            case "mass":
+                return positive(owner, field, value, "a positive mass in kg")
+            case "density":
+                return positive(owner, field, value)
+            case "inertia":
+                return inertia_matrix(owner, value, self.planar)
+            case "position" | "centre":
+                return vector(owner, field, value, self.planar)
+            case "orientation":
+                return orientation(owner, value, self.planar)
+            case _:
+                return self._motion(owner, field, value, kind)
 
     def _find(self, owner: str, field: str, body: Body | str) -> int:
         if isinstance(body, Body):
@@ -490,9 +427,6 @@ class Scene:
         if isinstance(body, str) and body in self._index:
             return self._index[body]
         raise Refused(owner, field, body, "a body of this scene, or its name")
-
-    def _orientation(self, owner: str, value: Any) -> Any:
-        return orientation(owner, value, self.planar)
 
     def _motion(self, owner: str, field: str, value: Any, kind: Kind) -> Motion:
         """A velocity or a spin; what moves as prescribed may have a function of time."""
@@ -512,61 +446,26 @@ class Scene:
         b: Body | str | None,
         position: Any,
         axis: Any,
-        *,
-        limits: Any = None,
-        speed: float = 0.0,
-        strength: float = 0.0,
-        target: float | None = None,
-        stiffness: float = 0.0,
-        gain: float = 0.0,
-        effort: float = 0.0,
-        compliance: float = 0.0,
-        damping: float = 0.0,
-        collide: bool = False,
         name: str | None = None,
+        **given: Any,
     ) -> JointHandle:
         what = kind.name.lower()
         first = self._find(what, "a", a)
         second = None if b is None else self._find(what, "b", b)
         owner = f"{what} of {self.descriptions[first].name!r}"
         self._check_ends(owner, kind, first, second)
-        described = JointDescription(
-            kind,
-            first,
-            second,
-            vector(owner, "position", position, self.planar),
-            self._axis(owner, kind, axis),
-            None if limits is None else joint_limits(owner, kind, limits),
-            number(owner, "speed", speed),
-            joint_strength(owner, strength),
-            not_negative(owner, "compliance", compliance),
-            not_negative(owner, "damping", damping),
-            truth(owner, "collide", collide),
-            self._joint_name(what, name),
-            None if target is None else number(owner, "target", target),
-            not_negative(owner, "stiffness", stiffness),
-            not_negative(owner, "gain", gain),
-            number(owner, "effort", effort),
-        )
+        place = vector(owner, "position", position, self.planar)
+        along, index = self._axis(owner, kind, axis), len(self.joints)
+        settings = {field: joint_field(owner, kind, field, value) for field, value in given.items()}
+        name = free_name(what, name, f"joint {index}", "joint", self._joint_index)
+        described = JointDescription(kind, first, second, place, along, name, **settings)
         check_motor(owner, described)
         if described.damping and not described.compliance:
-            raise Refused(owner, "damping", damping, "0 where compliance is 0, because a rigid joint has none")
-        self._joint_index[described.name] = len(self.joints)
+            expected = "0 where compliance is 0, because a rigid joint has none"
+            raise Refused(owner, "damping", given["damping"], expected)
+        self._joint_index[name] = index
         self.joints.append(described)
-        return JointHandle(len(self.joints) - 1, kind)
-
-    def _joint_name(self, what: str, name: str | None) -> str:
-        """The name given, if it is free; else one made of the number of the joint."""
-        if name is None:
-            made = f"joint {len(self.joints)}"
-            while made in self._joint_index:
-                made += "_"
-            return made
-        if not isinstance(name, str) or not name or not name.isprintable():
-            raise Refused(what, "name", name, "a printable text that is not empty")
-        if name in self._joint_index:
-            raise Refused(what, "name", name, f"a name that is not taken, and joint {self._joint_index[name]} has it")
-        return name
+        return JointHandle(index, kind)
 
     def _check_ends(self, owner: str, kind: Joint, first: int, second: int | None) -> None:
         if first == second:
@@ -598,22 +497,36 @@ def kind_of(owner: str, static: bool, moving: bool) -> Kind:
     return Kind.STATIC if static else Kind.MOVING if truth(owner, "moving", moving) else Kind.FREE
 
 
-def truth(owner: str, field: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise Refused(owner, field, value, "True or False")
-    return value
+def free_name(
+    what: str, name: str | None, made: str, holder: str, taken: dict[str, int], reserved: str | None = None
+) -> str:
+    """The name given, if it is free; where None the one made, if need be with a line behind it."""
+    if name is None:
+        while made in taken:
+            made += "_"
+        return made
+    if not isinstance(name, str) or not name or not name.isprintable() or name == reserved:
+        but = f" and not {reserved!r}" if reserved else ""
+        raise Refused(what, "name", name, f"a printable text that is not empty{but}")
+    if name in taken:
+        raise Refused(what, "name", name, f"a name that is not taken, and {holder} {taken[name]} has it")
+    return name
 
 
-def material_of(owner: str, material: Material | None = None, **fields: float | None) -> Material:
+def material_of(owner: str, material: Material | None = None, **said: float | None) -> Material:
     """The material, with the fields that are given beside it."""
     if material is not None and not isinstance(material, Material):
         raise Refused(owner, "material", material, "a Material")
-    for field, value in fields.items():
-        if field not in FIELDS:
-            known = ", ".join((*Settings.__annotations__, "centre"))
-            raise Refused(owner, field, value, f"one of the keywords {known}")
-    given = {field: coefficient(owner, field, value) for field, value in fields.items() if value is not None}
+    given = checked_surface(owner, said, {"material": Material, **Compound.__annotations__})
     return replace(material or RIGID, **given) if given else material or RIGID
+
+
+def checked_surface(owner: str, said: Any, keywords: Iterable[str]) -> dict[str, float]:
+    """The fields of a Material that are not None; `keywords` are those that might have been meant by another."""
+    for field, value in said.items():
+        if field not in FIELDS:
+            raise Refused(owner, field, value, f"one of the keywords {', '.join(keywords)}")
+    return {field: coefficient(owner, field, value) for field, value in said.items() if value is not None}
 
 
 def check_planar(shapes: tuple[AnyShape, ...]) -> None:
@@ -658,6 +571,26 @@ def check_spin(owner: str, body: BodyDescription) -> None:
         raise Refused(owner, "spin", body.spin, "none, because a particle does not turn")
 
 
+def joint_field(owner: str, kind: Joint, field: str, value: Any) -> Any:
+    """A setting of a joint, checked."""
+    keywords = (Driven if kind >= Joint.HINGE else Held).__annotations__
+    if field not in keywords:
+        raise Refused(owner, field, value, f"one of the keywords {', '.join(keywords)}")
+    if value is None and field in ("limits", "target"):
+        return None
+    match field:
+        case "limits":
+            return joint_limits(owner, kind, value)
+        case "strength":
+            return bound(owner, field, value)
+        case "collide":
+            return truth(owner, field, value)
+        case "speed" | "target" | "effort":
+            return number(owner, field, value)
+        case _:
+            return not_negative(owner, field, value)
+
+
 def joint_limits(owner: str, kind: Joint, limits: Any) -> tuple[float, float]:
     expected = "two numbers (least, greatest), least <= 0 <= greatest, because a joint is at 0 when the scene begins"
     if not isinstance(limits, tuple | list) or len(limits) != 2:
@@ -680,10 +613,3 @@ def check_motor(owner: str, joint: JointDescription) -> None:
         raise Refused(owner, "stiffness", joint.stiffness, "a positive number beside a target")
     if joint.target is not None and joint.limits and not joint.limits[0] <= joint.target <= joint.limits[1]:
         raise Refused(owner, "target", joint.target, f"a position within the limits {joint.limits}")
-
-
-def joint_strength(owner: str, strength: Any) -> float:
-    found = real(owner, "strength", strength, "a number >= 0, or inf")
-    if found < 0:
-        raise Refused(owner, "strength", strength, "a number >= 0, or inf")
-    return found

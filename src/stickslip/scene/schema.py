@@ -13,16 +13,34 @@
       - {a: crate, b: door, friction: 0.2}
     run: {duration: 1.0, dt: 1e-3, friction: {phantom: {inertia: 1.0}}}
 
-Keys are the keywords of the methods of Scene. A shape is plane, box, sphere, capsule, cylinder, particle or compound,
-which has a list of `shapes`; there a point may stand as well. An orientation may also be {axis: [0, 0, 1], angle: 1.5}.
+The keys of an entry are the keywords of the method of Scene that adds it, those of a shape in a compound the fields of
+its class, and no others: they are read off there. A shape is plane, box, sphere, capsule, cylinder, particle or
+compound, which has a list of `shapes`; there a point may stand as well. An orientation may also be
+{axis: [0, 0, 1], angle: 1.5}.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from dataclasses import MISSING, fields
+from inspect import Parameter, signature
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
+
+from stickslip.scene.descriptions import BodyLike
+from stickslip.scene.scene import Scene
+from stickslip.scene.shapes import SHAPES
+from stickslip.scene.values import (
+    InertiaLike,
+    OrientationLike,
+    Quaternion,
+    SizeLike,
+    TurnLike,
+    Vector3,
+    VectorLike,
+)
 
 Numbers = list[float]
 Scalar = str | bool | int | float | None
@@ -50,191 +68,85 @@ class AxisAngle(Entry):
     angle: float
 
 
-class Placed(Entry):
-    position: Numbers = []
-    orientation: float | Numbers | AxisAngle = []
-
-
-class PlaneShape(Entry):
-    shape: Literal["plane"]
-    normal: Numbers = []
-    offset: float = 0.0
-
-
-class PointShape(Entry):
-    shape: Literal["point"]
-    position: Numbers = []
-
-
-class SphereShape(Placed):
-    shape: Literal["sphere"]
-    radius: float
-
-
-class BoxShape(Placed):
-    shape: Literal["box"]
-    size: float | Numbers
-
-
-class CapsuleShape(Placed):
-    shape: Literal["capsule"]
-    radius: float
-    length: float
-
-
-class CylinderShape(Placed):
-    shape: Literal["cylinder"]
-    radius: float
-    length: float
-
-
-ShapeEntry = Annotated[
-    PlaneShape | PointShape | SphereShape | BoxShape | CapsuleShape | CylinderShape, Field(discriminator="shape")
-]
-
-
-class Surface(Entry):
-    friction: float | None = None
-    friction_kinetic: float | None = None
-    restitution: float | None = None
-    stiffness: float | None = None
-    damping: float | None = None
-    stiffness_tangent: float | None = None
-    damping_tangent: float | None = None
-    patch: float | None = None
-
-
-class Moved(Surface):
-    name: str = ""
-    moving: bool = False
-    velocity: Numbers = []
-    spin: float | Numbers = []
-
-
-class Solid(Moved):
-    mass: float | None = None
-    density: float | None = None
-    inertia: float | Numbers | list[Numbers] = []
-    position: Numbers = []
-    orientation: float | Numbers | AxisAngle = []
-    static: bool = False
-
-
-class PlaneBody(Moved):
-    shape: Literal["plane"]
-    normal: Numbers = []
-    offset: float = 0.0
-
-
-class ParticleBody(Surface):
-    shape: Literal["particle"]
-    name: str = ""
-    mass: float
-    position: Numbers = []
-    velocity: Numbers = []
-
-
-class BoxBody(Solid):
-    shape: Literal["box"]
-    size: float | Numbers
-
-
-class SphereBody(Solid):
-    shape: Literal["sphere"]
-    radius: float
-
-
-class CapsuleBody(Solid):
-    shape: Literal["capsule"]
-    radius: float
-    length: float
-
-
-class CylinderBody(Solid):
-    shape: Literal["cylinder"]
-    radius: float
-    length: float
-
-
-class CompoundBody(Solid):
-    shape: Literal["compound"]
-    shapes: list[ShapeEntry]
-    centre: Numbers = []
-
-
-BodyEntry = Annotated[
-    PlaneBody | ParticleBody | BoxBody | SphereBody | CapsuleBody | CylinderBody | CompoundBody,
-    Field(discriminator="shape"),
-]
-
-
-class Held(Entry):
-    name: str = ""
-    a: str
-    b: str | None = None
-    position: Numbers
-    compliance: float = 0.0
-    damping: float = 0.0
-    collide: bool = False
-
-
-class Driven(Held):
-    limits: Numbers | None = None
-    speed: float = 0.0
-    strength: float = 0.0
-    target: float | None = None
-    stiffness: float = 0.0
-    gain: float = 0.0
-    effort: float = 0.0
-
-
-class FixedJoint(Held):
-    joint: Literal["fixed"]
-
-
-class BallJoint(Held):
-    joint: Literal["ball"]
-
-
-class HingeJoint(Driven):
-    joint: Literal["hinge"]
-    axis: Numbers = []
-
-
-class SliderJoint(Driven):
-    joint: Literal["slider"]
-    axis: Numbers
-
-
-JointEntry = Annotated[FixedJoint | BallJoint | HingeJoint | SliderJoint, Field(discriminator="joint")]
-
-
-class ForceEntry(Entry):
-    body: str
-    force: Numbers = []
-    torque: float | Numbers = []
-    point: Numbers = []
-
-
-class PairEntry(Surface):
-    a: str
-    b: str
-    collide: bool = True
-
-
 class RunEntry(Entry):
     duration: float | None = None
     dt: float | None = None
     friction: str | dict[str, dict[str, Scalar]] | None = None
     solver: str | dict[str, dict[str, Scalar]] | None = None
     tol: float | None = None
+    accept: float | None = None
 
 
-class SceneFile(Entry):
-    gravity: Numbers = []
-    planar: bool = False
-    bodies: list[BodyEntry] = []
-    joints: list[JointEntry] = []
-    forces: list[ForceEntry] = []
-    pairs: list[PairEntry] = []
-    run: RunEntry = Field(default_factory=RunEntry)
+Orientation = float | Numbers | AxisAngle
+IN_FILES: dict[Any, Any] = {
+    VectorLike: Numbers,
+    Vector3: Numbers,
+    TurnLike: float | Numbers,
+    SizeLike: float | Numbers,
+    OrientationLike: Orientation,
+    Quaternion: Orientation,
+    InertiaLike: float | Numbers | list[Numbers],
+    BodyLike: str,
+}  # what Python code gives, and what stands for it in a file
+
+
+def in_file(hint: Any) -> Any:
+    if hint in IN_FILES:
+        return IN_FILES[hint]
+    if get_origin(hint) in (Union, UnionType):
+        return Union[tuple(in_file(part) for part in get_args(hint))]  # noqa: UP007  # of a tuple of types
+    return hint
+
+
+def keys_of(method: Any) -> dict[str, Any]:
+    """The keys that stand for the arguments of a method: for each its type, and ... where it must be there."""
+    own, settings = {}, {}
+    hints = get_type_hints(method, include_extras=True)
+    for name, parameter in signature(method).parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            (typed,) = get_args(hints[name])  # of Unpack
+            settings = {key: (in_file(hint), None) for key, hint in get_type_hints(typed, include_extras=True).items()}
+        elif name != "self":
+            own[name] = in_file(hints[name]), ... if parameter.default is Parameter.empty else None
+    return {key: value for key, value in (settings | own).items() if key not in ("material", "shapes")}
+
+
+def keys_of_shape(shape: type) -> dict[str, Any]:
+    hints = get_type_hints(shape, include_extras=True)
+    return {
+        field.name: (in_file(hints[field.name]), ... if field.default is MISSING else None) for field in fields(shape)
+    }
+
+
+def entry(name: str, keys: dict[str, Any]) -> Any:
+    return create_model(name, __base__=Entry, **keys)
+
+
+def tagged(tag: str, keys: dict[str, dict[str, Any]]) -> Any:
+    """An entry that has the keys of what its tag says."""
+    models = (entry(word, keys[word] | {tag: (Literal[word], ...)}) for word in keys)
+    return Annotated[Union[tuple(models)], Field(discriminator=tag)]  # noqa: UP007
+
+
+def several(kind: Any) -> Any:
+    return GenericAlias(list, (kind,))
+
+
+def added(*words: str) -> dict[str, dict[str, Any]]:
+    return {word: keys_of(getattr(Scene, f"add_{word}")) for word in words}
+
+
+PARTS = several(tagged("shape", {name: keys_of_shape(shape) for name, shape in SHAPES.items()}))
+COMPOUND = {"shapes": (PARTS, ...)} | keys_of(Scene.add_body)
+BODIES = added("plane", "particle", "box", "sphere", "capsule", "cylinder") | {"compound": COMPOUND}
+SceneFile = entry(
+    "SceneFile",
+    keys_of(Scene.__init__)
+    | {
+        "bodies": (several(tagged("shape", BODIES)), []),
+        "joints": (several(tagged("joint", added("fixed", "ball", "hinge", "slider"))), []),
+        "forces": (several(entry("force", keys_of(Scene.apply))), []),
+        "pairs": (several(entry("pair", keys_of(Scene.set_pair))), []),
+        "run": (RunEntry, RunEntry()),
+    },
+)

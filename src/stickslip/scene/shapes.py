@@ -24,6 +24,7 @@ from stickslip.scene.values import (
     UPRIGHT,
     Quaternion,
     Refused,
+    SizeLike,
     Vector3,
     direction,
     is_number,
@@ -78,8 +79,7 @@ class Sphere:
     kind: ClassVar = Shape.SPHERE
 
     def __post_init__(self) -> None:
-        store(self, radius=positive("Sphere", "radius", self.radius, LENGTH))
-        settle(self, "Sphere")
+        settle(self, "radius")
 
     @property
     def volume(self) -> float:
@@ -107,7 +107,7 @@ class Sphere:
 class Box:
     """A box of three lengths, or a cube of one. Two lengths, along x and z, make a rectangle for a planar scene."""
 
-    size: Any  # given as one, two or three lengths, kept as three   [m]
+    size: SizeLike  # given as one, two or three lengths, kept as three   [m]
     position: Vector3 = ORIGIN  # [m]
     orientation: Quaternion = UPRIGHT
 
@@ -126,7 +126,7 @@ class Box:
             raise Refused("Box", "size", self.size, expected)
         size = {1: found * 3, 2: (found[0], 0.0, found[-1]), 3: found}[len(found)]
         store(self, size=size)
-        settle(self, "Box")
+        settle(self)
 
     @property
     def volume(self) -> float:
@@ -163,12 +163,7 @@ class Capsule:
     kind: ClassVar = Shape.CAPSULE
 
     def __post_init__(self) -> None:
-        store(
-            self,
-            radius=positive("Capsule", "radius", self.radius, LENGTH),
-            length=positive("Capsule", "length", self.length, LENGTH),
-        )
-        settle(self, "Capsule")
+        settle(self, "radius", "length")
 
     @property
     def volume(self) -> float:
@@ -211,12 +206,7 @@ class Cylinder:
     kind: ClassVar = Shape.CYLINDER
 
     def __post_init__(self) -> None:
-        store(
-            self,
-            radius=positive("Cylinder", "radius", self.radius, LENGTH),
-            length=positive("Cylinder", "length", self.length, LENGTH),
-        )
-        settle(self, "Cylinder")
+        settle(self, "radius", "length")
 
     @property
     def volume(self) -> float:
@@ -242,8 +232,7 @@ class Cylinder:
 
 Solid: TypeAlias = Point | Sphere | Box | Capsule | Cylinder
 AnyShape: TypeAlias = Plane | Solid
-SHAPES = (Plane, Point, Sphere, Box, Capsule, Cylinder)
-LENGTH = "a positive length in m"
+SHAPES = {shape.__name__.lower(): shape for shape in (Plane, Point, Sphere, Box, Capsule, Cylinder)}
 
 
 def model_size(shape: AnyShape, planar: bool) -> Vector3:
@@ -260,8 +249,11 @@ def model_size(shape: AnyShape, planar: bool) -> Vector3:
             return ORIGIN
 
 
-def settle(shape: Sphere | Box | Capsule | Cylinder, owner: str) -> None:
-    """Make position and orientation canonical; the plane's short forms are taken everywhere."""
+def settle(shape: Sphere | Box | Capsule | Cylinder, *lengths: str) -> None:
+    """Make these lengths, position and orientation canonical; the plane's short forms are taken everywhere."""
+    owner = type(shape).__name__
+    for name in lengths:
+        store(shape, **{name: positive(owner, name, getattr(shape, name), "a positive length in m")})
     if shape.position is not ORIGIN:
         store(shape, position=place(owner, shape.position))
     if shape.orientation is not UPRIGHT:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,13 @@ from stickslip.scene.model import Floats
 
 Vector3: TypeAlias = tuple[float, float, float]
 Quaternion: TypeAlias = tuple[float, float, float, float]
+
+# What may be given for them; scene/schema.py says how each is written in a file
+VectorLike: TypeAlias = Annotated[Any, "three numbers; in the plane also two, (x, z)"]
+TurnLike: TypeAlias = Annotated[Any, "three numbers; in the plane also one, about y"]
+OrientationLike: TypeAlias = Annotated[Any, "a quaternion, or (axis, angle); in the plane also an angle about y"]
+SizeLike: TypeAlias = Annotated[Any, "one length or three; in the plane also two, along x and z"]
+InertiaLike: TypeAlias = Annotated[Any, "a number, three principal moments or a matrix; in the plane a number"]
 
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
@@ -70,6 +77,20 @@ def not_negative(owner: str, field: str, value: Any, expected: str = "a number >
     if found < 0:
         raise Refused(owner, field, value, expected)
     return found
+
+
+def bound(owner: str, field: str, value: Any) -> float:
+    """A number >= 0, inf where there is no bound."""
+    found = real(owner, field, value, "a number >= 0, or inf")
+    if found < 0:
+        raise Refused(owner, field, value, "a number >= 0, or inf")
+    return found
+
+
+def truth(owner: str, field: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Refused(owner, field, value, "True or False")
+    return value
 
 
 def numbers(owner: str, field: str, value: Any, counts: tuple[int, ...], expected: str) -> tuple[float, ...]:
@@ -159,6 +180,13 @@ def rotation_matrix(quaternion: Quaternion) -> Floats:
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
+
+
+def rotated(quaternion: Floats, vector: Floats) -> Floats:
+    """R(q) v for unit quaternions (..., 4) and vectors (..., 3)."""
+    w, axis = quaternion[..., :1], quaternion[..., 1:]
+    twice = 2.0 * np.cross(axis, vector)
+    return vector + w * twice + np.cross(axis, twice)
 
 
 def frame_along(axis: Vector3) -> Floats:

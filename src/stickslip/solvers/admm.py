@@ -34,17 +34,16 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import velocities
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.matrix import Matrix, Vector
+from stickslip.problems.matrix import Vector, both_sides
 from stickslip.problems.residual import judge, judge_cone, length
 from stickslip.solvers.contact import respond
 from stickslip.solvers.linear import shifted
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
 
 CHECK = 10  # iterations between two looks at the residual, which cost two products with W
 BALANCE = 3.0  # |W (z - r)| / |κ (z - z_before)| to aim at; chosen on the public problems, as what follows
@@ -73,8 +72,7 @@ class ADMM:
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Iterate from x0 (zero where there is none) until the residual is at most tol; STALLED where W + κ I is
         singular."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"ADMM: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         started = time.perf_counter()
         x = start_from(problem, x0)
         u, error, solved = judge(problem, x, self.tol)
@@ -91,7 +89,7 @@ def alternate(problem: ConeProblem, settings: ADMM, x: Vector, u: Vector, best: 
     """
     q, mu, shift, d = problem.q, problem.mu, problem.shift, problem.dimension
     scale = np.repeat(np.sqrt(problem.weights), d)  # impulses are scale z
-    matrix, scaled_q = shifted(scaled(problem.W, scale)), scale * q
+    matrix, scaled_q = shifted(both_sides(problem.W, scale)), scale * q
     kappa, floor = settings.penalty, LEAST_PENALTY
     factor = matrix.factorise(np.full(q.size, kappa))
     z = x / scale
@@ -134,14 +132,6 @@ def alternate(problem: ConeProblem, settings: ADMM, x: Vector, u: Vector, best: 
             factor = matrix.factorise(np.full(q.size, kappa))
             advance(y, z, z, rhs, scaled_q, mu, shift, kappa, 0.0, d)
     return Status.MAX_ITER, settings.max_iter
-
-
-def scaled(W: Matrix, scale: Vector) -> Matrix:
-    """diag(scale) W diag(scale)."""
-    if not sparse.issparse(W):
-        return W * scale * scale[:, None]
-    entries = W.data * scale[W.indices] * np.repeat(scale, np.diff(W.indptr))
-    return sparse.csr_array((entries, W.indices, W.indptr), shape=W.shape)
 
 
 def ratio(a: float, b: float) -> float:

@@ -34,16 +34,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Vector
 from stickslip.problems.residual import cone_believable, relative_cone_map
 from stickslip.solvers.contact import respond
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED
 
-SOLVED, MAX_ITER, NONFINITE = int(Status.SOLVED), int(Status.MAX_ITER), int(Status.NONFINITE)
 WINDOW = 100  # iterations in one compiled call; in between, progress is looked at and Ctrl-C heard
 LEAST_SLACK, MOST_SLACK = 0.02, 0.5
 LENGTHEN = 1.02  # of the step, an iteration
@@ -58,8 +57,7 @@ class APGD:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Descend from x0 (zero where there is none) until the residual is at most tol."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"APGD: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         started = time.perf_counter()
         W, q, mu, shift = problem.blocks, problem.q, problem.mu, problem.shift
         tol = 0.999 * self.tol  # conclude multiplies by W in another order of summation
@@ -78,7 +76,7 @@ class APGD:
                 slack = min(max(2 * slack, LEAST_SLACK), MOST_SLACK)
                 pace[1] = 1.0
                 y[:], u_y[:] = r, u
-        return conclude(problem, self, r, Status(ended), iterations, started)
+        return conclude(problem, self, r, ended, iterations, started)
 
 
 @kernel

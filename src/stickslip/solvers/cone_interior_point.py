@@ -45,7 +45,7 @@ from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.residual import judge_cone, length
 from stickslip.solvers.block_lu import MOST_CONTACTS, MOST_UPDATES, analyse, blank, factorise, scatter
 from stickslip.solvers.block_lu import solve as back_substitute
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
 
 SOLVED, MAX_ITER, STALLED, NONFINITE = (
     int(status) for status in (Status.SOLVED, Status.MAX_ITER, Status.STALLED, Status.NONFINITE)
@@ -66,8 +66,7 @@ class ConeInteriorPoint:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """From a point as far inside the cones as x0 is from a solution, or from the middle where there is no x0."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"ConeInteriorPoint: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         if problem.contacts > MOST_CONTACTS:
             raise InputError(
                 f"ConeInteriorPoint: the problem has {problem.contacts} contacts, expected at most {MOST_CONTACTS}"

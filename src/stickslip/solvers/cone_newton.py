@@ -48,13 +48,13 @@ from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import ContactBlocks, contact_blocks, velocities
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.matrix import Dense, Sparse, Vector, as_sparse
+from stickslip.problems.matrix import Dense, Sparse, Vector, as_sparse, both_sides
 from stickslip.problems.residual import cone_velocity_error, length, relative_cone_map
 from stickslip.solvers.block_lu import MOST_CONTACTS, MOST_UPDATES, BlockPattern, analyse, blank
 from stickslip.solvers.block_lu import factorise as factorise_blocks
 from stickslip.solvers.block_lu import solve as back_substitute
 from stickslip.solvers.linear import factorise
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
 
 MEMORY = 20  # values of |F| with which a step is compared
 ARMIJO = 1e-3
@@ -84,8 +84,7 @@ class ConeNewton:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve from x0, or from zero."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"ConeNewton: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         if problem.law != "coulomb" and self.equation == "alart_curnier":
             raise InputError(
                 f"ConeNewton: equation 'alart_curnier' is Coulomb's law and the problem's is {problem.law!r}, "
@@ -148,8 +147,7 @@ class Proximal(NamedTuple):
 def scaled(problem: ConeProblem) -> System:
     d = problem.dimension
     scale = contact_scale(problem)
-    S = sparse.diags_array(scale)
-    W = sparse.csr_array(S @ as_sparse(problem.W) @ S)
+    W = both_sides(as_sparse(problem.W), scale)
     blocks = contact_blocks(W, d)
     indptr, indices = pattern(blocks.start, blocks.first, d)
     return System(problem, scale, W, scale * problem.q, blocks, indptr, indices, elimination(problem))

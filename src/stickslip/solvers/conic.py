@@ -27,12 +27,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.matrix import Sparse, Vector, as_sparse
+from stickslip.problems.matrix import Sparse, Vector, as_sparse, asymmetry
 from stickslip.solvers.cone_newton import contact_scale
 from stickslip.solvers.fixed_point import fixed_point, slip_speed
-from stickslip.solvers.solution import Solution, conclude
+from stickslip.solvers.solution import Solution, conclude, expect
 
 GAP = 1e-18  # Clarabel's tolerance on the duality gap
 FEASIBLE = 1e-10  # on feasibility; asked for more, Clarabel takes rounding for lack of progress, and gives up early
@@ -49,8 +48,7 @@ class Conic:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve; x0, where there is one, gives the first μ|u_t|."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"Conic: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         started = time.perf_counter()
         convex = ConvexProblem(problem)
         d = problem.dimension
@@ -73,33 +71,22 @@ class ConvexProblem:
     skew: Sparse  # ½ (W - Wᵀ), empty where W is symmetric up to rounding
 
     def __init__(self, problem: ConeProblem) -> None:
-        import clarabel
-
         n, d, mu = problem.size, problem.dimension, problem.mu
         self.scale = contact_scale(problem)
         self.q = self.scale * problem.q
         self.size = float(np.linalg.norm(self.q)) or 1.0
         W, S = as_sparse(problem.W), sparse.diags_array(self.scale)
         self.skew = sparse.csr_array((W - W.T) / 2)
-        if np.abs(self.skew.data).max(initial=0.0) <= SYMMETRIC * np.abs(W.data).max(initial=0.0):
+        if asymmetry(W) <= SYMMETRIC:
             self.skew = sparse.csr_array((n, n))
         cone = np.ones((mu.size, d))
         cone[:, 0] = np.where(mu > 0.0, mu, 1.0)
         cone /= np.maximum(mu, 1.0)[:, None]
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.max_threads = 1
-        settings.presolve_enable = False  # it forbids a change of q
-        settings.tol_gap_abs = settings.tol_gap_rel = GAP
-        settings.tol_feas = FEASIBLE
-        self.solver = clarabel.DefaultSolver(
-            sparse.csc_matrix(sparse.triu(S @ (W + W.T) @ S / 2)),
-            self.q / self.size,
-            sparse.csc_matrix(sparse.diags_array(-cone.ravel())),
-            np.zeros(n),
-            [part for i in range(mu.size) for part in friction_cone(clarabel, mu[i], d)],
-            settings,
-        )
+        cones = [part for coefficient in mu for part in friction_cone(coefficient, d)]
+        self.solver = conic_solver(
+            sparse.triu(S @ (W + W.T) @ S / 2), self.q / self.size, sparse.diags_array(-cone.ravel()), np.zeros(n),
+            cones, presolve_enable=False, tol_gap_abs=GAP, tol_gap_rel=GAP, tol_feas=FEASIBLE,
+        )  # fmt: skip
 
     def solve(self, offset: Vector) -> tuple[Vector, bool]:
         """r of (1), and whether Clarabel calls it solved or almost so."""
@@ -108,7 +95,20 @@ class ConvexProblem:
         return self.scale * self.size * np.array(answer.x), str(answer.status) in ("Solved", "AlmostSolved")
 
 
-def friction_cone(clarabel: Any, mu: float, d: int) -> list[Any]:
+def conic_solver(P: Any, q: Vector, A: Any, b: Vector, cones: list[Any], **settings: Any) -> Any:
+    """Clarabel for  min ½ xᵀ P x + qᵀ x  over  b - A x ∈ cones,  quiet and on one thread; `settings` are its own. Where
+    q is to change, presolve_enable must be False."""
+    import clarabel
+
+    chosen = clarabel.DefaultSettings()
+    for name, value in {"verbose": False, "max_threads": 1, **settings}.items():
+        setattr(chosen, name, value)
+    return clarabel.DefaultSolver(sparse.csc_matrix(P), q, sparse.csc_matrix(A), b, cones, chosen)
+
+
+def friction_cone(mu: float, d: int) -> list[Any]:
+    import clarabel
+
     if mu > 0.0:
         return [clarabel.SecondOrderConeT(d)]
     return [clarabel.NonnegativeConeT(1), clarabel.ZeroConeT(d - 1)]

@@ -142,15 +142,6 @@ def slip_root(mu, c_1, c_2, b_1, b_2, n_0, n_1, n_2, guess, high, least):
 
 
 @kernel
-def invert_block(W_nn, W_n1, W_n2, W_1n, W_11, W_12, W_2n, W_21, W_22):
-    """The determinant and the adjugate of a 3 x 3 block, row by row."""
-    A_nn, A_n1, A_n2 = W_11 * W_22 - W_12 * W_21, W_n2 * W_21 - W_n1 * W_22, W_n1 * W_12 - W_n2 * W_11
-    A_1n, A_11, A_12 = W_12 * W_2n - W_1n * W_22, W_nn * W_22 - W_n2 * W_2n, W_n2 * W_1n - W_nn * W_12
-    A_2n, A_21, A_22 = W_1n * W_21 - W_11 * W_2n, W_n1 * W_2n - W_nn * W_21, W_nn * W_11 - W_n1 * W_1n
-    return W_nn * A_nn + W_n1 * A_1n + W_n2 * A_2n, A_nn, A_n1, A_n2, A_1n, A_11, A_12, A_2n, A_21, A_22
-
-
-@kernel
 def solve_planar_contact(mu, W_nn, W_n1, W_1n, W_11, q_n, q_1):
     """The impulse (r_n, r_1) of one contact in the plane."""
     if q_n >= 0.0:

@@ -31,7 +31,8 @@ from stickslip.errors import InputError
 from stickslip.problems.friction_sets import Ellipsoid
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
 from stickslip.problems.matrix import Dense, Vector
-from stickslip.solvers.limit_surface_newton import NaturalMap, newton
+from stickslip.solvers.conic import conic_solver
+from stickslip.solvers.limit_surface_newton import NaturalMap, descend, newton, newton_step
 
 OPEN, STICK, SLIP = "open", "stick", "slip"
 MOST_MODES = 3**7  # beyond, only random starts
@@ -189,17 +190,11 @@ def newton_in_mode(map_: NaturalMap, modes: tuple[str, ...], x: Vector) -> Vecto
             break
         if not np.isfinite(jacobian).all():
             return None
-        step = linalg.lstsq(jacobian, -value, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]
-        length = 1.0
-        while length > 1e-3:
-            trial = x + length * step
-            new, slope = mode_equations(map_, modes, trial)
-            if np.linalg.norm(new) < (1 - 1e-4 * length) * size:
-                break
-            length *= 0.5
-        else:
+        found = descend(lambda at: mode_equations(map_, modes, at), x, value, newton_step(value, jacobian))
+        if found is None:
             break
-        x, value, jacobian, size = trial, new, slope, float(np.linalg.norm(new))
+        x, value, jacobian = found
+        size = float(np.linalg.norm(value))
     return x
 
 
@@ -243,18 +238,9 @@ def deepest(
         blocks.append(cone)
         right.append(np.zeros(4))
         cones.append(clarabel.SecondOrderConeT(4))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = PATIENT
-    goal = -np.append(np.zeros(n), 1.0)
-    program = clarabel.DefaultSolver(
-        sparse.csc_matrix((n + 1, n + 1)),
-        goal,
-        sparse.csc_matrix(np.vstack(blocks)),
-        np.concatenate(right),
-        cones,
-        settings,
-    )
+    goal, none = -np.append(np.zeros(n), 1.0), sparse.csc_matrix((n + 1, n + 1))
+    exact = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), PATIENT)
+    program = conic_solver(none, goal, np.vstack(blocks), np.concatenate(right), cones, **exact)
     answer = np.array(program.solve().x)
     if not np.isfinite(answer).all():
         return np.zeros(n), -np.inf

@@ -47,6 +47,7 @@ from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import residual
 from stickslip.solvers.contact_modes import ModeSolutions, search_modes
+from stickslip.solvers.reduction import exchange
 from stickslip.solvers.solution import Solution, Status, conclude
 
 MOST_PAIRS = 400  # a search keeps up to one dictionary per pair: 400³ doubles are half a gigabyte
@@ -254,18 +255,14 @@ class StandardForm:
         w = self.problem.value(z)
         beside_bound = self.sign * w[self.sided]
         beside_bound[self.boxed_among_sided] += (self.left_unit * left)[self.sided.size : self.pairs]
-        upper = self.problem.upper[self.boxed] if isinstance(self.problem, MixedLCP) else np.empty(0)
-        return np.concatenate([beside_bound, upper - z[self.boxed], w[self.free]]) / self.right_unit
+        room = self.problem.upper[self.boxed] - z[self.boxed]
+        return np.concatenate([beside_bound, room, w[self.free]]) / self.right_unit
 
 
 def standard_form(problem: LCP | MixedLCP) -> StandardForm:
-    match problem:
-        case LCP():
-            lower, upper = np.zeros(problem.size), np.full(problem.size, np.inf)
-        case MixedLCP():
-            lower, upper = problem.lower, problem.upper
-        case _:
-            raise InputError(f"all_solutions: got {type(problem).__name__}, expected LCP or MixedLCP")
+    if not isinstance(problem, LCP | MixedLCP):
+        raise InputError(f"all_solutions: got {type(problem).__name__}, expected LCP or MixedLCP")
+    lower, upper = problem.lower, problem.upper
     below, above = np.isfinite(lower), np.isfinite(upper)
     sided = np.flatnonzero((below | above) & (lower < upper))
     boxed, free = np.flatnonzero(below & above & (lower < upper)), np.flatnonzero(~below & ~above)
@@ -680,20 +677,8 @@ def change_costs(d, r, c, cost):
 @kernel
 def pivot(d, r, c):
     """Exchange the basic variable of row r and the nonbasic one of column c."""
-    table, last = d.table, d.nonbasic.size
-    inverse = 1.0 / table[r, c]
-    for j in range(last + 1):
-        table[r, j] *= -inverse
-    table[r, c] = inverse
-    for i in range(d.basic.size):
-        factor = table[i, c]
-        if i != r and factor != 0.0:
-            table[i, c] = 0.0
-            for j in range(last + 1):
-                table[i, j] += factor * table[r, j]
-    leaving, entering = d.basic[r], d.nonbasic[c]
-    d.basic[r], d.nonbasic[c] = entering, leaving
-    d.place[leaving], d.place[entering] = ~c, r
+    exchange(d.table, d.basic, d.nonbasic, r, c)
+    d.place[d.nonbasic[c]], d.place[d.basic[r]] = ~c, r
 
 
 @kernel
@@ -894,10 +879,7 @@ def solved_again(form: StandardForm, leaf: Leaf) -> Piece:
         step[movable] = -Vt[:rank].T @ ((U.T[:rank] @ gap) / np.maximum(s[:rank], np.finfo(float).tiny))
         left += step
         z += form.to_z(step)
-    if isinstance(form.problem, MixedLCP):
-        z = np.clip(z, form.problem.lower, form.problem.upper)
-    else:
-        z = np.maximum(z, 0.0)
+    z = np.clip(z, form.problem.lower, form.problem.upper)
     along = np.zeros((size, leaf.dimension))
     along[movable] = Vt[rank:].T
     slack = np.concatenate([left[:pairs], form.right(z, left)[:pairs]])

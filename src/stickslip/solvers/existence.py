@@ -51,6 +51,7 @@ from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Matrix, Sparse, Vector, as_dense, as_sparse
+from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.linear import cholesky, ldl, suits_lapack
 
 if TYPE_CHECKING:
@@ -241,14 +242,11 @@ def maximise_depth(program: ScaledProgram) -> tuple[Vector, float, Vector]:
     order = np.concatenate([d * smooth, (d * sharp[:, None] + np.arange(d)).ravel()])
     inside = sparse.hstack([-program.C, -program.y[:, None], unit_normals(program).reshape(-1, 1)]).tocsr()[order]
     sides = sparse.hstack([sparse.eye_array(n + 1), sparse.csr_array((n + 1, 1))])
-    A = sparse.csc_matrix(sparse.vstack([inside, sides, -sides]))
+    A = sparse.vstack([inside, sides, -sides])
     b = np.concatenate([np.zeros(order.size), np.ones(2 * n + 1), [0.0]])  # |v_i| <= 1, 0 <= τ <= 1
     cones = [clarabel.NonnegativeConeT(smooth.size), *[clarabel.SecondOrderConeT(d)] * sharp.size]
     cones.append(clarabel.NonnegativeConeT(2 * n + 2))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    P, objective = sparse.csc_matrix((n + 2, n + 2)), -np.eye(1, n + 2, n + 1).ravel()
-    answer = clarabel.DefaultSolver(P, objective, A, b, cones, settings).solve()
+    answer = conic_solver(sparse.csc_matrix((n + 2, n + 2)), -np.eye(1, n + 2, n + 1).ravel(), A, b, cones).solve()
     x, z = np.array(answer.x), np.zeros(d * mu.size)
     z[order] = np.array(answer.z)[: order.size]
     return x[:n], float(x[n]), z
@@ -257,7 +255,26 @@ def maximise_depth(program: ScaledProgram) -> tuple[Vector, float, Vector]:
 def certified(
     problem: ConeProblem, program: ScaledProgram, v: Vector, share: float, rounding: float
 ) -> Existence | None:
-    """The verdict "exists" if C v + τ y is inside by more than rounding, contact by contact."""
+    """The verdict "exists" if C v + τ y is inside by more than rounding."""
+    found = opening(program, v, share, rounding)
+    if found is None:
+        return None
+    return Existence(
+        "exists",
+        f"some motion opens every contact beyond its friction angle (margin {found.margin:.1e}), "
+        f"so {law(problem)} has a solution (Acary, Cadoux, Lemaréchal, Malick 2011)",
+        margin=found.margin,
+        v=found.v,
+    )
+
+
+class Opening(NamedTuple):
+    margin: float  # the least depth of C v + τ y, with the largest entry of v or τ one
+    v: Vector  # in the problem's own units
+
+
+def opening(program: ScaledProgram, v: Vector, share: float, rounding: float) -> Opening | None:
+    """The motion v of (1), if C v + τ y is inside by more than rounding, contact by contact."""
     share = max(share, 0.0)
     longest = max(np.abs(v).max(initial=0.0), share)
     if not 0 < longest < np.inf:
@@ -267,13 +284,7 @@ def certified(
     if margin is None:
         return None
     whatever = strict_depth(program, v, 0.0, rounding) is not None
-    return Existence(
-        "exists",
-        f"some motion opens every contact beyond its friction angle (margin {margin:.1e}), "
-        f"so {law(problem)} has a solution (Acary, Cadoux, Lemaréchal, Malick 2011)",
-        margin=margin,
-        v=opening_motion(program, v, share, whatever),
-    )
+    return Opening(margin, opening_motion(program, v, share, whatever))
 
 
 def strict_depth(program: ScaledProgram, v: Vector, share: float, rounding: float) -> float | None:

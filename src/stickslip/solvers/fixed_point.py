@@ -38,21 +38,19 @@ import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.blocks import ContactBlocks, without_own
+from stickslip.problems.blocks import without_own
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.residual import judge, judge_cylinder
 from stickslip.solvers.cone_newton import ConeNewton
-from stickslip.solvers.solution import Solution, Solver, Status, conclude, start_from
+from stickslip.solvers.contact import slip_root
+from stickslip.solvers.solution import Solution, Solver, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED, Status, in_chunks
 
-SOLVED, MAX_ITER, NONFINITE = int(Status.SOLVED), int(Status.MAX_ITER), int(Status.NONFINITE)
-CHUNK = 1000  # sweeps in one compiled call; in between, Ctrl-C is heard
 INEXACT = 0.01  # the residual asked of an inner solution, as a share of the outer one; smaller where nothing moved
 LEAST_SHARE = 1e-8
 NEGLIGIBLE = 1e-10  # singular values below this share of the largest are left out of the mixing
-NEWTON_LIMIT = 100  # a bisection alone ends before; Newton's method takes three to six
-NEWTON_STEP = 1e-9  # after a relative step this small the next error is its square, below rounding
 SINGULAR = 1e-14  # det S / |S|² below which S counts as singular
 
 
@@ -68,28 +66,17 @@ class CylinderGaussSeidel:
 
     def solve(self, problem: CylinderProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
-        if not isinstance(problem, CylinderProblem):
-            raise InputError(f"CylinderGaussSeidel: the problem is {problem!r}, expected a CylinderProblem")
+        expect(self, problem, CylinderProblem)
         started = time.perf_counter()
         r = start_from(problem, x0)
-        ended, sweeps = sweep_cylinders(problem.blocks, problem.q, problem.bound, self.tol, self.max_iter, r)
+        data = (problem.blocks, problem.q, problem.bound, 0.999 * self.tol)  # conclude sums W r in another order
+        ended, sweeps = in_chunks(lambda most: iterate_cylinders(*data, most, r), self.max_iter)
         return conclude(problem, self, r, ended, sweeps, started)
-
-
-def sweep_cylinders(
-    W: ContactBlocks, q: Vector, bound: Vector, tol: float, max_iter: int, r: Vector
-) -> tuple[Status, int]:
-    """Sweep until the residual of (1) is at most tol; r is updated in place. Returns the status and the sweeps made."""
-    tol = 0.999 * tol  # conclude multiplies by W in another order of summation
-    ended, sweeps = iterate_cylinders(W, q, bound, tol, min(CHUNK, max_iter), r)
-    while ended == MAX_ITER and sweeps < max_iter:
-        ended, more = iterate_cylinders(W, q, bound, tol, min(CHUNK, max_iter - sweeps), r)
-        sweeps += more
-    return Status(ended), sweeps
 
 
 @kernel
 def iterate_cylinders(W, q, bound, tol, max_iter, r):
+    """Sweep until the residual of (1) is at most tol; r is updated in place. Returns the status and the sweeps made."""
     u = np.empty_like(q)
     D = W.diagonal
     planar = D.shape[0] == 4
@@ -151,27 +138,12 @@ def solve_disc(bound, s_11, s_12, s_21, s_22, b_1, b_2):
     if det > 0.0 and math.sqrt(c_1 * c_1 + c_2 * c_2) <= bound * det:
         return -c_1 / det, -c_2 / det
 
-    low, high = 0.0, b / bound
-    multiplier = b / bound - 0.5 * trace  # the root for isotropic S
-    if not multiplier > 0.0:
-        multiplier = 0.5 * high
-    for _ in range(NEWTON_LIMIT):
-        p_1, p_2 = c_1 + multiplier * b_1, c_2 + multiplier * b_2
-        p = math.sqrt(p_1 * p_1 + p_2 * p_2)
-        d = (multiplier + trace) * multiplier + det
-        excess = p - bound * d  # positive where |r| > bound
-        if excess > 0.0:
-            low = multiplier
-        else:
-            high = multiplier
-        # Newton's method on d / p - 1 / bound
-        slope = 2.0 * multiplier + trace - d * (p_1 * b_1 + p_2 * b_2) / (p * p)
-        step = excess / (bound * slope)
-        multiplier += step
-        if abs(step) <= NEWTON_STEP * multiplier:
-            break
-        if not low < multiplier < high:
-            multiplier = 0.5 * (low + high)
+    high = b / bound
+    guess = high - 0.5 * trace  # the root for isotropic S
+    if not guess > 0.0:
+        guess = 0.5 * high
+    # (3) with p = c + λ b and d = λ² + λ trace + det:  |p| = bound d
+    multiplier = slip_root(bound, c_1, c_2, b_1, b_2, det, trace, 1.0, guess, high, 0.0)
     p_1, p_2 = c_1 + multiplier * b_1, c_2 + multiplier * b_2
     p = math.sqrt(p_1 * p_1 + p_2 * p_2)
     return -bound * p_1 / p, -bound * p_2 / p
@@ -191,8 +163,7 @@ class Tresca:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve from the bounds that x0 gives, or from zero: the first inner problem is then without friction."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"Tresca: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         if problem.law != "coulomb":
             raise InputError(f"Tresca: the problem's law is {problem.law!r}, expected 'coulomb'")
         started = time.perf_counter()
@@ -224,8 +195,7 @@ class DeSaxceFixedPoint:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve from the shift that x0 gives, or from zero."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"DeSaxceFixedPoint: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         started = time.perf_counter()
         d = problem.dimension
         if problem.law == "associated":

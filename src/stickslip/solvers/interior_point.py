@@ -40,14 +40,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import InputError
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector
 from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.linear import Factor, shifted
 from stickslip.solvers.polish import PROXIMAL, polished
 from stickslip.solvers.scaling import Scaled, scaled
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, Status, check_limits, conclude, expect, start_from
 
 NEIGHBOURHOOD = 1e-3
 BOUNDARY = 0.995  # share of the way to the nearest bound that is taken, at least
@@ -62,15 +61,11 @@ class InteriorPoint:
     max_iter: int = 100
 
     def __post_init__(self) -> None:
-        if not self.tol >= 0.0:
-            raise InputError(f"InteriorPoint: tol is {self.tol}, expected a number >= 0")
-        if self.max_iter < 1:
-            raise InputError(f"InteriorPoint: max_iter is {self.max_iter}, expected at least 1")
+        check_limits(self)
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 only moves the start, one scaled unit away from the bounds: interior points gain little from it."""
-        if not isinstance(problem, (LCP, MixedLCP)):
-            raise InputError(f"InteriorPoint: the problem is {problem!r}, expected an LCP or MixedLCP")
+        expect(self, problem, LCP, MixedLCP)
         started = time.perf_counter()
         box = scaled(problem)
         with np.errstate(all="ignore"):  # overflow shows in the residual

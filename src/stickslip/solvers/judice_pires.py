@@ -26,18 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Matrix, Vector
+from stickslip.problems.matrix import Matrix, Vector, asymmetry
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import relative_box_map, residual
 from stickslip.solvers.basis import equilibrate_dense, scaled
 from stickslip.solvers.linear import SINGULAR, dense_weakest_pivot, eliminate, factorise, substitute
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, SOLVED, STALLED, Status
 
 INSIDE, AT_LOWER, AT_UPPER = 0, -1, 1
-SOLVED, MAX_ITER, STALLED = int(Status.SOLVED), int(Status.MAX_ITER), int(Status.STALLED)
 SMALL = 48  # rows
 ROUNDING = 1e-14  # violations below this share of the largest value, in scaled units, are rounding
 
@@ -54,12 +53,8 @@ class JudicePires:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         started = time.perf_counter()
-        if isinstance(problem, LCP):
-            lower, upper = np.zeros(problem.size), np.full(problem.size, np.inf)
-        elif isinstance(problem, MixedLCP):
-            lower, upper = problem.lower, problem.upper
-        else:
-            raise InputError(f"JudicePires: got a {type(problem).__name__}, expected an LCP or MixedLCP")
+        expect(self, problem, LCP, MixedLCP)
+        lower, upper = problem.lower, problem.upper
         sides = first_sides(problem, lower, upper, x0)
         limit = 100 + 2 * problem.size if self.max_iter is None else self.max_iter
         if problem.size <= SMALL and isinstance(problem.M, np.ndarray):
@@ -72,7 +67,7 @@ class JudicePires:
 def run(
     settings: JudicePires, problem: LCP | MixedLCP, lower: Vector, upper: Vector, sides: Sides, limit: int
 ) -> tuple[Vector, Status, int]:
-    definite = is_symmetric(problem.M)
+    definite = asymmetry(problem.M) == 0.0
     _, row, column = scaled(problem)
     z = at_bounds(lower, upper, sides)
     fewest, patience = problem.size + 1, settings.patience
@@ -241,10 +236,3 @@ def last_of(wrong):
     while wrong[last] == 0:
         last -= 1
     return last
-
-
-def is_symmetric(M: Matrix) -> bool:
-    difference = M - M.T
-    if sparse.issparse(difference):
-        return difference.nnz == 0 or bool(np.abs(difference.data).max() == 0.0)
-    return not difference.any()

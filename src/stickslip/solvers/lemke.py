@@ -52,9 +52,9 @@ from stickslip.solvers.basis import (
     scaled,
 )
 from stickslip.solvers.reduction import Reduced, expand_small, reduce, reduce_small, small_lcp
-from stickslip.solvers.solution import Ray, Solution, Status, conclude
+from stickslip.solvers.solution import Ray, Solution, conclude, expect
+from stickslip.solvers.status import MAX_ITER, NONFINITE, RAY, SOLVED, STALLED, Status
 
-SOLVED, RAY, MAX_ITER, STALLED, NONFINITE = range(5)  # as in Status
 REFACTOR = -1  # the kernel's word for: the eta file is full
 VALUES, TILT, PIVOT, REFINE = range(4)  # what a solve with B is for
 
@@ -82,9 +82,10 @@ class Lemke:
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: Lemke starts from the slack basis."""
         started = time.perf_counter()
+        expect(self, problem, LCP, MixedLCP)
         if isinstance(problem, LCP):
             reduced = Reduced(problem, lambda z: z, True)
-        elif isinstance(problem, MixedLCP):
+        else:
             if self.covering is None and suits_one_call(problem):
                 answer = solve_small_mixed(self, problem, started)
                 if answer.solved:
@@ -93,8 +94,6 @@ class Lemke:
             if found is None:
                 return conclude(problem, self, np.zeros(problem.size), Status.STALLED, 0, started)
             reduced = found
-        else:
-            raise InputError(f"Lemke: got a {type(problem).__name__}, expected an LCP or MixedLCP")
         answer = self.run(problem, reduced, self.refactor, 0, started)
         if answer.status is Status.STALLED and self.refactor > 1:
             answer = self.run(problem, reduced, max(1, self.refactor // 8), answer.iterations, started)

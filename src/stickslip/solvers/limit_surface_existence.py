@@ -45,14 +45,12 @@ from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.solvers.existence import (
     ROUNDING,
-    ScaledProgram,
     descend,
     maximise_depth,
     negative_share,
-    opening_motion,
+    opening,
     pressing,
     program_of,
-    strict_depth,
     verified_grip,
 )
 from stickslip.solvers.limit_surface_newton import NaturalMap
@@ -191,12 +189,14 @@ def rolling_case(problem: LimitSurfaceProblem, map_: NaturalMap, least: float) -
     q, W = problem.scaled.q, map_.W
     mu = problem.surface.radius * problem.mu
     program = program_of(sparse.csr_array(W + W.T), q, mu, 4)
-    v, share = descend(program)
-    if inside(program, v, share):
-        return opened(problem, program, v, share, least)
-    v, share, z = maximise_depth(program)
-    if inside(program, v, share):
-        return opened(problem, program, v, share, least)
+    found, z = opening(program, *descend(program), ROUNDING), np.zeros(0)
+    if found is None:
+        v, share, z = maximise_depth(program)
+        found = opening(program, v, share, ROUNDING)
+    if found is not None:
+        reason = "all contacts roll, and some accelerations open them all beyond friction (Theorem 1 B)"
+        motion = 2 * problem.scaled.forces(found.v)  # the program is about (W + Wᵀ) v
+        return LimitSurfaceExistence("exists", reason, least, v=motion)
     v = -linalg.lstsq(W, q)[0]
     if np.abs(W @ v + q).max() <= TO_ROUNDING * np.abs(q).max():
         reason = "all contacts roll, and b = -A v: no force that moves nothing does work (Theorem 1 B, with equality)"
@@ -207,24 +207,3 @@ def rolling_case(problem: LimitSurfaceProblem, map_: NaturalMap, least: float) -
         c = problem.scaled.forces(grip.r)
         return LimitSurfaceExistence("not guaranteed", reason, least, grip=c / np.abs(c).max())
     return LimitSurfaceExistence("not guaranteed", "the condition of Theorem 1 B could not be certified", least)
-
-
-def inside(program: ScaledProgram, v: Vector, share: float) -> bool:
-    longest = max(np.abs(v).max(initial=0.0), share)
-    return 0 < longest < np.inf and strict_depth(program, v / longest, max(share, 0.0) / longest, ROUNDING) is not None
-
-
-def opened(
-    problem: LimitSurfaceProblem, program: ScaledProgram, v: Vector, share: float, least: float
-) -> LimitSurfaceExistence:
-    longest = max(np.abs(v).max(), share)
-    v, share = v / longest, max(share, 0.0) / longest
-    whatever = strict_depth(program, v, 0.0, ROUNDING) is not None
-    # the program is about (W + Wᵀ) v
-    motion = 2 * problem.scaled.forces(opening_motion(program, v, share, whatever))
-    return LimitSurfaceExistence(
-        "exists",
-        "all contacts roll, and some accelerations open them all beyond friction (Theorem 1 B)",
-        least,
-        v=motion,
-    )

@@ -26,18 +26,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.errors import InputError
 from stickslip.jit import kernel
+from stickslip.problems.blocks import invert_block
 from stickslip.problems.friction_sets import BALL, GAUGE, curve, invert, nearest, slope
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_contacts
 from stickslip.problems.matrix import Vector
-from stickslip.solvers.nsgs import within
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.nsgs import ending
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, in_chunks
 
-SOLVED, MAX_ITER, STALLED, NONFINITE = (
-    int(status) for status in (Status.SOLVED, Status.MAX_ITER, Status.STALLED, Status.NONFINITE)
-)
-CHUNK = 1000  # sweeps in one compiled call; in between, Ctrl-C is heard
 ROOT_LIMIT = 100  # a bisection alone ends before
 ROOT_STEP = 1e-9  # after a relative step this small the next error is its square, below rounding
 LOCAL_LIMIT = 40  # of Newton's method on one contact
@@ -57,17 +54,13 @@ class LimitSurfaceGaussSeidel:
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
-        if not isinstance(problem, LimitSurfaceProblem):
-            raise InputError(f"LimitSurfaceGaussSeidel: the problem is {problem!r}, expected a LimitSurfaceProblem")
+        expect(self, problem, LimitSurfaceProblem)
         started = time.perf_counter()
         form = problem.scaled
         x = form.coordinates(start_from(problem, x0))
         settings = (0.999 * self.tol, self.patience)  # conclude sums A c in another order
-        ended, sweeps = iterate(*form.W, form.q, *form.law, *settings, min(CHUNK, self.max_iter), x)
-        while ended == MAX_ITER and sweeps < self.max_iter and not self.patience:
-            more = min(CHUNK, self.max_iter - sweeps)
-            ended, made = iterate(*form.W, form.q, *form.law, *settings, more, x)
-            sweeps += made
+        data, once = (*form.W, form.q, *form.law, *settings), self.patience > 0
+        ended, sweeps = in_chunks(lambda most: iterate(*data, most, x), self.max_iter, once)
         return conclude(problem, self, form.forces(x), ended, sweeps, started)
 
 
@@ -88,15 +81,9 @@ def iterate(
         if sweeps in (0, due, max_iter) or not promising < change < np.inf:
             accelerations(diagonal, others, start, first, q, x, y)
             error, solved = judge_contacts(diagonal, x, y, q, *law, tol)
-            if solved:
-                return SOLVED, sweeps
-            if not error < np.inf:
-                return NONFINITE, sweeps
-            if change == 0.0:
-                return STALLED, sweeps
-            hope = patience if last >= 8 else 4 * patience  # the first rate is not much to go by
-            if patience > 0 and last >= 4 and not within(hope, sweeps - last, before, error, tol):
-                return MAX_ITER, sweeps
+            ended = ending(error, solved, change, tol, patience, sweeps, last, before)
+            if ended >= 0:
+                return ended, sweeps
             if sweeps > 0:
                 promising, due = change * tol / error, 2 * sweeps
                 last, before = sweeps, error
@@ -246,23 +233,10 @@ def roll_on_ball(mu, offset, w, S, b, kappa, s):
 @kernel
 def on_ray(kappa, offset, w, S, b, s):
     """s = -(S + κ I)⁻¹ b; returns c_n, |s| and the derivative of c_n / |s| by κ."""
-    m_00, m_11, m_22 = S[0, 0] + kappa, S[1, 1] + kappa, S[2, 2] + kappa
-    v_00, v_01, v_02 = (
-        m_11 * m_22 - S[1, 2] * S[2, 1],
-        S[0, 2] * S[2, 1] - S[0, 1] * m_22,
-        S[0, 1] * S[1, 2] - S[0, 2] * m_11,
+    det, v_00, v_01, v_02, v_10, v_11, v_12, v_20, v_21, v_22 = invert_block(
+        S[0, 0] + kappa, S[0, 1], S[0, 2], S[1, 0], S[1, 1] + kappa, S[1, 2], S[2, 0], S[2, 1], S[2, 2] + kappa
     )
-    v_10, v_11, v_12 = (
-        S[1, 2] * S[2, 0] - S[1, 0] * m_22,
-        m_00 * m_22 - S[0, 2] * S[2, 0],
-        S[0, 2] * S[1, 0] - m_00 * S[1, 2],
-    )
-    v_20, v_21, v_22 = (
-        S[1, 0] * S[2, 1] - m_11 * S[2, 0],
-        S[0, 1] * S[2, 0] - m_00 * S[2, 1],
-        m_00 * m_11 - S[0, 1] * S[1, 0],
-    )
-    over = 1.0 / (m_00 * v_00 + S[0, 1] * v_10 + S[0, 2] * v_20)
+    over = 1.0 / det
     s_0 = -over * (v_00 * b[0] + v_01 * b[1] + v_02 * b[2])
     s_1 = -over * (v_10 * b[0] + v_11 * b[1] + v_12 * b[2])
     s_2 = -over * (v_20 * b[0] + v_21 * b[1] + v_22 * b[2])

@@ -16,19 +16,19 @@ promised. Matrices are dense.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 
-from stickslip.errors import InputError
 from stickslip.jit import kernel
+from stickslip.problems.blocks import contact_weights
 from stickslip.problems.friction_sets import nearest
-from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface, weights
-from stickslip.problems.matrix import Dense, Vector, as_dense
+from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
+from stickslip.problems.matrix import Dense, Vector, as_dense, both_sides
 from stickslip.solvers.limit_surface_gauss_seidel import furthest
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
 
 SHORTEST = 1e-4  # step length that is still tried
 DESCENT = 1e-4  # share of the promised decrease that is asked for
@@ -43,8 +43,7 @@ class LimitSurfaceNewton:
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """Newton's method from x0, zero where there is none."""
-        if not isinstance(problem, LimitSurfaceProblem):
-            raise InputError(f"LimitSurfaceNewton: the problem is {problem!r}, expected a LimitSurfaceProblem")
+        expect(self, problem, LimitSurfaceProblem)
         started = time.perf_counter()
         x, ended, steps = newton(NaturalMap.of(problem), problem, start_from(problem, x0), self.tol, self.max_iter)
         return conclude(problem, self, x, ended, steps, started)
@@ -64,7 +63,7 @@ class NaturalMap:
         form = problem.scaled
         ends = np.zeros_like(form.way)
         furthest(*form.law, ends)
-        return cls(problem, form.E[:, None] * as_dense(problem.A) * form.E, weights(form.W.diagonal), ends)
+        return cls(problem, both_sides(as_dense(problem.A), form.E), contact_weights(form.W.diagonal), ends)
 
     def __call__(self, x: Vector) -> tuple[Vector, Dense]:
         """Φ and Φ'."""
@@ -100,13 +99,21 @@ def newton(
 
 def directions(value: Vector, jacobian: Dense) -> Iterator[Vector]:
     """Newton's step, then Levenberg and Marquardt's."""
-    yield linalg.lstsq(jacobian, -value, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]
+    yield newton_step(value, jacobian)
     damped = jacobian.T @ jacobian + float(np.linalg.norm(value)) * np.eye(value.size)
     yield linalg.solve(damped, -jacobian.T @ value, assume_a="pos", check_finite=False)
 
 
-def descend(map_: NaturalMap, x: Vector, value: Vector, step: Vector) -> tuple[Vector, Vector, Dense] | None:
-    """The first of x + step, x + step / 2, … that lowers |Φ|."""
+def newton_step(value: Vector, jacobian: Dense) -> Vector:
+    """The least one that solves the linear equations."""
+    return linalg.lstsq(jacobian, -value, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]
+
+
+def descend(
+    map_: Callable[[Vector], tuple[Vector, Dense]], x: Vector, value: Vector, step: Vector
+) -> tuple[Vector, Vector, Dense] | None:
+    """The first of x + step, x + step / 2, … that lowers the length of the map, with the map and its derivative there.
+    None where it stays."""
     before, length = float(np.linalg.norm(value)), 1.0
     while length >= SHORTEST:
         trial = x + length * step

@@ -18,16 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector
 from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.basis import IDENTITY, basic_solution, copy, defect, factorise, forward, load, scaled
 from stickslip.solvers.reduction import reduce
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED, STALLED, Status
 
-SOLVED, _, MAX_ITER, STALLED, NONFINITE = range(5)  # as in Status
 REFACTOR = -1  # the kernel's word for: the eta file is full
 NEGATIVE = 1e-14  # basic values above minus this share of the largest are rounding
 PIVOT_SHARE = 1e-13  # a diagonal pivot below this share of its column is zero
@@ -44,16 +43,15 @@ class Murty:
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. Of an LCP, the pairs with x0 > 0 start with z basic."""
         started = time.perf_counter()
+        expect(self, problem, LCP, MixedLCP)
         if isinstance(problem, LCP):
             z, ended, pivots = run(self, problem, start_from(problem, x0) > 0)
             return conclude(problem, self, z, ended, pivots, started)
-        if isinstance(problem, MixedLCP):
-            reduced = reduce(problem)
-            if reduced is None:
-                return conclude(problem, self, start_from(problem, x0), Status.STALLED, 0, started)
-            z, ended, pivots = run(self, reduced.lcp, np.zeros(reduced.lcp.size, bool))
-            return conclude(problem, self, reduced.expand(z), ended, pivots, started)
-        raise InputError(f"Murty: got a {type(problem).__name__}, expected an LCP or MixedLCP")
+        reduced = reduce(problem)
+        if reduced is None:
+            return conclude(problem, self, start_from(problem, x0), Status.STALLED, 0, started)
+        z, ended, pivots = run(self, reduced.lcp, np.zeros(reduced.lcp.size, bool))
+        return conclude(problem, self, reduced.expand(z), ended, pivots, started)
 
 
 def run(settings: Murty, problem: LCP, inside: NDArray[np.bool_]) -> tuple[Vector, Status, int]:

@@ -51,7 +51,7 @@ from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.linear import Shifted, shifted
 from stickslip.solvers.polish import polished
 from stickslip.solvers.scaling import Scaled, scaled
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, Status, check_limits, conclude, expect, start_from
 
 DESCENT = 1e-12
 MEMORY = 5
@@ -74,15 +74,11 @@ class SemismoothNewton:
     def __post_init__(self) -> None:
         if self.function not in ("fischer-burmeister", "min"):
             raise InputError(f"SemismoothNewton: function is {self.function!r}, expected 'fischer-burmeister' or 'min'")
-        if not self.tol >= 0.0:
-            raise InputError(f"SemismoothNewton: tol is {self.tol}, expected a number >= 0")
-        if self.max_iter < 1:
-            raise InputError(f"SemismoothNewton: max_iter is {self.max_iter}, expected at least 1")
+        check_limits(self)
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve from x0, or from zero, either moved into the bounds."""
-        if not isinstance(problem, (LCP, MixedLCP)):
-            raise InputError(f"SemismoothNewton: the problem is {problem!r}, expected an LCP or MixedLCP")
+        expect(self, problem, LCP, MixedLCP)
         started = time.perf_counter()
         box = scaled(problem)
         start = np.clip(box.inside(start_from(problem, x0)), box.lower, box.upper)

@@ -30,20 +30,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.blocks import ContactBlocks
+from stickslip.problems.blocks import ContactBlocks, invert_block
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Vector
 from stickslip.problems.residual import judge_cone
-from stickslip.solvers.contact import invert_block, solve_contact, solve_inverted, solve_planar_contact
+from stickslip.solvers.contact import solve_contact, solve_inverted, solve_planar_contact
 from stickslip.solvers.contact_associated import solve_associated, solve_planar_associated
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED, STALLED, in_chunks
 
-SOLVED, MAX_ITER, STALLED, NONFINITE = (
-    int(status) for status in (Status.SOLVED, Status.MAX_ITER, Status.STALLED, Status.NONFINITE)
-)
-CHUNK = 1000  # sweeps in one compiled call; in between, Ctrl-C is heard, and relaxation starts anew
 RELAXATION = 1.4
 RISE = ((4, 0.5), (16, 0.75), (32, 1.0))  # after so many sweeps, the share of relaxation - 1 that ω - 1 has
 REGULAR = 1e-2  # det W_ii over the product of its diagonal, above which its inverse loses nothing
@@ -61,16 +57,13 @@ class NSGS:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"NSGS: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         started = time.perf_counter()
         r = start_from(problem, x0)
         data = (*problem.blocks, problem.q, problem.mu, problem.shift, problem.law == "associated")
         settings = (0.999 * self.tol, self.patience, float(self.relaxation))  # conclude sums W r in another order
-        ended, sweeps = iterate_blocks(*data, *settings, min(CHUNK, self.max_iter), r)
-        while ended == MAX_ITER and sweeps < self.max_iter and not self.patience:
-            ended, made = iterate_blocks(*data, *settings, min(CHUNK, self.max_iter - sweeps), r)
-            sweeps += made
+        once = self.patience > 0
+        ended, sweeps = in_chunks(lambda most: iterate_blocks(*data, *settings, most, r), self.max_iter, once)
         return conclude(problem, self, r, ended, sweeps, started)
 
 
@@ -95,15 +88,9 @@ def iterate(W, q, mu, shift, associated, tol, max_iter, patience, r, relaxation=
             change = sweep(W, V, q, mu, associated, sweeps == 1, omega, r, moved)
         if sweeps in (0, due, max_iter) or not promising < change < np.inf:
             error, solved = judge_cone(W, q, mu, shift, tol, r, u)
-            if solved:
-                return SOLVED, sweeps
-            if not error < np.inf:
-                return NONFINITE, sweeps
-            if change == 0.0:
-                return STALLED, sweeps
-            hope = patience if last >= 8 else 4 * patience  # the first rate is not much to go by
-            if patience > 0 and last >= 4 and not within(hope, sweeps - last, before, error, tol):
-                return MAX_ITER, sweeps
+            ended = ending(error, solved, change, tol, patience, sweeps, last, before)
+            if ended >= 0:
+                return ended, sweeps
             if sweeps > 0:
                 if omega > 1.0 and not error < before:
                     beyond *= 0.5
@@ -111,6 +98,22 @@ def iterate(W, q, mu, shift, associated, tol, max_iter, patience, r, relaxation=
                 promising, due = change * tol / error, 2 * sweeps
                 last, before = sweeps, error
     return MAX_ITER, max_iter
+
+
+@kernel
+def ending(error, solved, change, tol, patience, sweeps, last, before):
+    """The status with which an iteration ends whose residual is `error` after so many sweeps, the last of which changed
+    the impulses by `change`; -1 where it goes on. The residual was `before` after `last` sweeps."""
+    if solved:
+        return SOLVED
+    if not error < np.inf:
+        return NONFINITE
+    if change == 0.0:
+        return STALLED
+    hope = patience if last >= 8 else 4 * patience  # the first rate is not much to go by
+    if patience > 0 and last >= 4 and not within(hope, sweeps - last, before, error, tol):
+        return MAX_ITER
+    return -1
 
 
 @kernel

@@ -31,17 +31,9 @@ from stickslip.jit import kernel
 from stickslip.problems.cone import LARGEST_BLOCK, BodyForm, ConeProblem, block_inverse
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.residual import cone_believable, relative_cone_map
-from stickslip.solvers.nsgs import (
-    CHUNK,
-    MAX_ITER,
-    NONFINITE,
-    SOLVED,
-    STALLED,
-    impulse,
-    inverses,
-    planar_impulse,
-)
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.nsgs import ending, impulse, inverses, planar_impulse
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, in_chunks
 
 AFRESH = 100  # sweeps at most between two computations of v from r
 
@@ -67,8 +59,7 @@ class BodyNSGS:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
-        if not isinstance(problem, ConeProblem):
-            raise InputError(f"BodyNSGS: the problem is {problem!r}, expected a ConeProblem")
+        expect(self, problem, ConeProblem)
         if problem.bodies is None:
             raise InputError("BodyNSGS: the problem has no bodies, expected one with M and H; NSGS needs W alone")
         started = time.perf_counter()
@@ -76,12 +67,9 @@ class BodyNSGS:
         rows = contact_rows(problem.bodies, problem.dimension)
         q, mu, shift, associated = problem.q, problem.mu, problem.shift, problem.law == "associated"
         tol = 0.999 * self.tol  # conclude multiplies by W
-        ended, sweeps = iterate_bodies(rows, q, mu, shift, associated, tol, min(CHUNK, self.max_iter), r)
-        while ended == MAX_ITER and sweeps < self.max_iter:
-            more = min(CHUNK, self.max_iter - sweeps)
-            ended, made = iterate_bodies(rows, q, mu, shift, associated, tol, more, r)
-            sweeps += made
-        return conclude(problem, self, r, Status(ended), sweeps, started)
+        data = (rows, q, mu, shift, associated, tol)
+        ended, sweeps = in_chunks(lambda most: iterate_bodies(*data, most, r), self.max_iter)
+        return conclude(problem, self, r, ended, sweeps, started)
 
 
 def contact_rows(bodies: BodyForm, d: int) -> ContactRows:
@@ -159,12 +147,10 @@ def iterate_bodies(rows, q, mu, shift, associated, tol, max_iter, r):
             body_velocities(rows, r, v)
             contact_velocities(rows, v, u)
             error = relative_cone_map(r, u, q, mu, shift)
-            if error <= tol and cone_believable(rows.diagonal, r, u, q, mu, shift, tol):
-                return SOLVED, sweeps
-            if not error < np.inf:
-                return NONFINITE, sweeps
-            if change == 0.0:
-                return STALLED, sweeps
+            solved = error <= tol and cone_believable(rows.diagonal, r, u, q, mu, shift, tol)
+            ended = ending(error, solved, change, tol, 0, sweeps, 0, error)
+            if ended >= 0:
+                return ended, sweeps
             if sweeps > 0:
                 promising, due = change * tol / error, sweeps + min(3 * sweeps, AFRESH)
     return MAX_ITER, max_iter

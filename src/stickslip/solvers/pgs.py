@@ -35,14 +35,11 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Dense, Matrix, Vector, as_dense, as_sparse, density
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import TINY, box_map_length, length
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, check_limits, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED, STALLED
 
 FULL = 0.4  # share of non-zeros from which dense rows are faster
 CHECK = 8  # sweeps between two residuals; a residual costs as much as a sweep
-
-SOLVED, MAX_ITER, STALLED, NONFINITE = (
-    int(status) for status in (Status.SOLVED, Status.MAX_ITER, Status.STALLED, Status.NONFINITE)
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +53,7 @@ class PGS:
     def __post_init__(self) -> None:
         if not 0.0 < self.omega < 2.0:
             raise InputError(f"PGS: omega is {self.omega}, expected a number between 0 and 2")
-        if not self.tol >= 0.0:
-            raise InputError(f"PGS: tol is {self.tol}, expected a number >= 0")
-        if self.max_iter < 1:
-            raise InputError(f"PGS: max_iter is {self.max_iter}, expected at least 1")
+        check_limits(self)
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol.
@@ -67,20 +61,16 @@ class PGS:
         STALLED says that a sweep changed nothing, so that rounding is above tol; NONFINITE that z diverged.
         """
         started = time.perf_counter()
-        if isinstance(problem, LCP):
-            lower, upper, conic = np.zeros(problem.size), np.full(problem.size, np.inf), True
-        elif isinstance(problem, MixedLCP):
-            lower, upper, conic = problem.lower, problem.upper, problem.is_conic
-        else:
-            raise InputError(f"PGS: the problem is {problem!r}, expected an LCP or MixedLCP")
+        expect(self, problem, LCP, MixedLCP)
+        lower, upper = problem.lower, problem.upper
         step = self.omega / positive_diagonal(problem.M, lower < upper)
-        scale = length(problem.q) if conic else 1.0 + length(problem.q)
+        scale = length(problem.q) if problem.is_conic else 1.0 + length(problem.q)
         # a little below tol: conclude multiplies by M in another order of summation
         goal = 0.999 * self.tol * (scale if scale > TINY else 1.0)
         z = np.clip(start_from(problem, x0), lower, upper)
         with np.errstate(all="ignore"):  # overflow ends the iteration
             ended, sweeps = relax(rows_of(problem.M), problem.q, step, lower, upper, goal, self.max_iter, z)
-        return conclude(problem, self, z, Status(ended), sweeps, started)
+        return conclude(problem, self, z, ended, sweeps, started)
 
 
 def positive_diagonal(M: Matrix, movable: NDArray[np.bool_]) -> Vector:

@@ -27,7 +27,7 @@ import numpy as np
 from stickslip.errors import InputError
 from stickslip.problems.friction_sets import Ellipsoid
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
-from stickslip.problems.matrix import Dense, Indices, Vector, as_dense
+from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, both_sides
 from stickslip.solvers.solution import Solution, Status, conclude, start_from
 
 BOUNDARY = 0.95  # share of the way to where a variable would become zero
@@ -92,7 +92,7 @@ class Equations:
         follow[normal, np.arange(nc)] = 1.0
         for i in np.flatnonzero(sliding):
             follow[4 * i + 1 : 4 * i + 4, i] = -problem.mu[i] * form.way[i]
-        W = form.E[:, None] * as_dense(problem.A) * form.E
+        W = both_sides(as_dense(problem.A), form.E)
         return cls(problem, W, normal, rubs, s, owner, follow)
 
     @property

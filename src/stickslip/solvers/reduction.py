@@ -302,18 +302,17 @@ def strongest_row(table, both_basic, basic, c, smallest):
 
 @kernel
 def exchange(table, basic, nonbasic, r, c):
-    """Let the basic variable of row r and the nonbasic one of column c change places."""
-    size = table.shape[0]
-    p = table[r, c]
-    for j in range(size + 1):
-        table[r, j] = -table[r, j] / p
-    table[r, c] = 1.0 / p
-    for i in range(size):
-        f = table[i, c]
-        if i != r and f != 0.0:
+    """Let the basic variable of row r and the nonbasic one of column c change places in  x_B = table (x_N, 1)."""
+    inverse = 1.0 / table[r, c]
+    for j in range(table.shape[1]):
+        table[r, j] *= -inverse
+    table[r, c] = inverse
+    for i in range(table.shape[0]):
+        factor = table[i, c]
+        if i != r and factor != 0.0:
             table[i, c] = 0.0
-            for j in range(size + 1):
-                table[i, j] += f * table[r, j]
+            for j in range(table.shape[1]):
+                table[i, j] += factor * table[r, j]
     basic[r], nonbasic[c] = nonbasic[c], basic[r]
 
 

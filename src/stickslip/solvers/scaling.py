@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Matrix, Vector, as_sparse
+from stickslip.problems.matrix import Matrix, Vector, as_sparse, both_sides
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import residual
 
@@ -57,8 +56,7 @@ class Scaled:
 
 
 def scaled(problem: LCP | MixedLCP) -> Scaled:
-    n = problem.size
-    lower, upper = (np.zeros(n), np.full(n, np.inf)) if isinstance(problem, LCP) else (problem.lower, problem.upper)
+    n, lower, upper = problem.size, problem.lower, problem.upper
     rows = np.flatnonzero(lower < upper)
     M, q, fixed = problem.M, problem.q, np.zeros(n)
     if rows.size < n:
@@ -70,14 +68,6 @@ def scaled(problem: LCP | MixedLCP) -> Scaled:
     k = power_of_two(float(np.abs(q).max(initial=0.0)))
     unit = k * s
     return Scaled(problem, rows, fixed, unit, k / s, both_sides(M, s), q / k, lower[rows] / unit, upper[rows] / unit)
-
-
-def both_sides(M: Matrix, s: Vector) -> Matrix:
-    """s_i M_ij s_j."""
-    if not sparse.issparse(M):
-        return M * s * s[:, None]
-    entries = M.data * s[M.indices] * np.repeat(s, np.diff(M.indptr))
-    return sparse.csr_array((entries, M.indices, M.indptr), shape=M.shape)
 
 
 def equilibrate(M: Matrix, passes: int = 4) -> Vector:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from stickslip.errors import SolveFailed
+from stickslip.errors import InputError, SolveFailed
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
@@ -18,23 +17,12 @@ from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Vector, vector
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import judge
+from stickslip.solvers.status import Status as Status
 
 if TYPE_CHECKING:
     from stickslip.solvers.diagnosis import Diagnosis
 
 Problem = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
-
-
-class Status(IntEnum):
-    """How a solve ended. Kernels return these numbers."""
-
-    SOLVED = 0  # the residual, recomputed, is at most tol, and not by the size of the impulses alone
-    RAY = 1  # Lemke ended on a ray: the certificate holds it
-    MAX_ITER = 2  # the iteration limit came first
-    STALLED = 3  # no further progress: a singular pivot, a failed line search, or rounding above tol
-    NONFINITE = 4  # the iterate overflowed or became NaN
-    NO_SOLUTION = 5  # enumeration shows that the problem has none
-    UNBOUNDED = 6  # the residual is small beside impulses that have grown huge, and velocities are wrong
 
 
 REMEDY = {
@@ -167,6 +155,23 @@ def conclude(
         status = Status.STALLED if ended == Status.SOLVED else Status(ended)
     seconds = time.perf_counter() - started
     return Solution(x, y, status, error, iterations, seconds, solver, problem, certificate)
+
+
+def expect(solver: Solver, problem: object, *classes: type) -> None:
+    """Refuse a problem that is not of the solver's."""
+    if not isinstance(problem, classes):
+        names = " or ".join(kind.__name__ for kind in classes)
+        raise InputError(
+            f"{type(solver).__name__}: the problem is {problem!r}, expected {'an' if LCP in classes else 'a'} {names}"
+        )
+
+
+def check_limits(solver: Any) -> None:
+    """Refuse a tol or a max_iter with which nothing could end."""
+    if not solver.tol >= 0.0:
+        raise InputError(f"{type(solver).__name__}: tol is {solver.tol}, expected a number >= 0")
+    if solver.max_iter < 1:
+        raise InputError(f"{type(solver).__name__}: max_iter is {solver.max_iter}, expected at least 1")
 
 
 def start_from(problem: Problem, x0: Vector | None) -> Vector:

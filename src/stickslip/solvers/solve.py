@@ -47,7 +47,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
@@ -55,8 +54,9 @@ from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.friction_sets import Ellipsoid
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Matrix, Vector
+from stickslip.problems.matrix import Vector, asymmetry
 from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import PROBLEMS
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.solution import Problem, Solution, Solver, Status
 
@@ -64,6 +64,7 @@ WARM = 10  # factorisations of block pivoting from x0
 LOOSE = 1e-6  # tol from which projected Gauss–Seidel is worth trying
 SWEEPS = 500  # of projected Gauss–Seidel
 FEW_ROWS = 128  # up to which Lemke takes less than a tenth of a millisecond, whatever tol
+SYMMETRIC = 0.01  # asymmetry of M that counts as none: contact matrices with gyroscopic terms are not exact
 LARGE = 500  # rows from which the interior point method goes before Lemke, if M is symmetric
 FEW = 20  # complementary pairs that enumeration takes on
 PATIENCE = 120  # sweeps of nonsmooth Gauss–Seidel still to come
@@ -73,7 +74,6 @@ TURNS = ((1000, 300), (4000, 300), (16_000, 1000))  # iterations of ADMM and of 
 DISTRIBUTED = 1000  # sweeps over distributed contacts still to come
 MOST_DENSE = 200  # distributed contacts whose matrix is factorised densely
 
-PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem, LimitSurfaceProblem)
 
 # each method's name at the command line and in files, and the class it stands for
 METHODS = {
@@ -99,18 +99,6 @@ METHODS = {
     "limit_surface_newton": ("limit_surface_newton", "LimitSurfaceNewton"),
     "potential_reduction": ("potential_reduction", "PotentialReduction"),
 }
-CONE_METHODS = (
-    "nsgs",
-    "nsgs_bodies",
-    "cone_interior_point",
-    "cone_newton",
-    "admm",
-    "apgd",
-    "conic",
-    "tresca",
-    "de_saxce",
-)  # those for a ConeProblem
-LIMIT_SURFACE_METHODS = ("limit_surface_gauss_seidel", "limit_surface_newton", "potential_reduction")
 
 
 def solve(
@@ -137,10 +125,8 @@ def named(method: str, tol: float) -> Solver:
 
 def problem_tolerance(problem: Any) -> float:
     if not isinstance(problem, PROBLEMS):
-        raise InputError(
-            f"solve: got a {type(problem).__name__}, expected an LCP, MixedLCP, ConeProblem, CylinderProblem or "
-            "LimitSurfaceProblem"
-        )
+        names = ", ".join(kind.__name__ for kind in PROBLEMS)
+        raise InputError(f"solve: got a {type(problem).__name__}, expected one of {names}")
     return problem.tolerance
 
 
@@ -186,7 +172,7 @@ def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterat
     if x0 is not None:
         yield limited("judice_pires", tol, WARM)
     large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > FEW_ROWS
-    symmetric = (large or loose) and nearly_symmetric(problem.M)
+    symmetric = (large or loose) and asymmetry(problem.M) <= SYMMETRIC
     if loose and symmetric and (problem.M.diagonal() > 0).all():
         yield limited("pgs", tol, SWEEPS)
     if large and symmetric:
@@ -266,16 +252,7 @@ def best_failure(tried: list[Solution]) -> Solution:
     return min(bounded or tried, key=lambda answer: answer.residual)
 
 
-def nearly_symmetric(M: Matrix) -> bool:
-    """Is M symmetric to one per cent of its largest entry? (Contact matrices with gyroscopic terms are not exactly.)"""
-    entries = (M - M.T).data if sparse.issparse(M) else (M - M.T)
-    scale = np.abs(M.data if sparse.issparse(M) else M).max(initial=0.0)
-    return bool(np.abs(entries).max(initial=0.0) <= 0.01 * scale)
-
-
 def pairs(problem: LCP | MixedLCP) -> int:
     """Complementary pairs: one for each finite bound of a row that is not fixed."""
-    if isinstance(problem, LCP):
-        return problem.size
     finite = np.isfinite(problem.lower).astype(int) + np.isfinite(problem.upper)
     return int(finite[problem.lower < problem.upper].sum())

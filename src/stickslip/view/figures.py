@@ -6,10 +6,8 @@ a place on paper and a depth, growing towards the eye. Balls and forces are draw
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import secrets
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stickslip.errors import FileError
+from stickslip.errors import FileError, replacing
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.contact_states import State, contact_states
 from stickslip.problems.matrix import Dense, Indices, Vector
@@ -157,17 +155,8 @@ def explain(figure: Figure, problem: ConeProblem, balls: int, state: Indices, re
 def write(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Save the figure, complete or not at all."""
     check_path(path)
-    name = os.fspath(path)
-    stem, suffix = os.path.splitext(name)
-    temporary = f"{stem}.{secrets.token_hex(4)}{suffix}"
-    try:
+    with replacing(path) as temporary:
         figure.savefig(temporary)
-        os.replace(temporary, name)
-    except OSError as error:
-        raise FileError(f"{name}: cannot be written ({error.strerror or error})") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
 
 
 def check_path(path: str | os.PathLike[str]) -> None:

@@ -21,10 +21,11 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from stickslip.engine.recorder import SCENE, SYSTEM, Header
-from stickslip.engine.trajectory import ContactTable, Trajectory, counted, rotated
+from stickslip.engine.trajectory import ContactTable, Trajectory, counted
 from stickslip.errors import InputError
 from stickslip.problems.contact_states import State
 from stickslip.scene.model import Floats, Integers, Kind, Shape
+from stickslip.scene.values import rotated
 from stickslip.view.figures import COLOUR, DASHED, INK, NAME, PAPER, check_path, write
 
 PALETTE = ("#1f6fd6", "#f2711c", "#2a9d6f", "#8e5bc0", "#c2394b", "#9c7a2b", "#3aa7b8", "#5c6773")

@@ -1,0 +1,164 @@
+"""How an island is solved in compiled code: sweeps, and where they are slow corrections of all its blocks at once.
+
+One sweep is made even where the start is good enough: errors within tol, left alone, would add up from step to step.
+After SLOW of them all blocks are corrected at once, as long as that does more, in turn by
+
+    bodies     to first order, in time linear in the blocks (engine/correct.py); not for islands with joints
+    Newton     dense and to second order (engine/newton.py), for up to MOST_ROWS; at once where there are joints or few
+
+and sweeps alone are abandoned once their rate predicts too many more. What is left then is solved outside of the loop
+(engine/outside.py), unless the island is large and its residual what the run accepts: an effort without end for the
+last digits of a heap, whose rigid contacts have no stable solution that anyone has found, would help nobody.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.engine.correct import correct_bodies
+from stickslip.engine.newton import MOST_ROWS, newton
+from stickslip.engine.rows import ACTIVE, CORRECTION, SWEEPS
+from stickslip.engine.sweep import into_cone, judged, respond, start_at, sweep
+from stickslip.jit import inlined, kernel
+from stickslip.solvers.nsgs import within
+
+CLOSER = 0.7  # share of tol that is aimed for: what is left adds up from step to step
+SLOW = 2  # sweeps after which all blocks are corrected at once
+OMEGA = 1.3  # over-relaxation of sweeps over large islands, from the fifth on
+FEW_ROWS = 15  # up to which Newton's method comes first
+BY_BODIES, BY_NEWTON, BY_SWEEPS = range(3)
+UNSOLVED, TO_TOL, TO_ACCEPT = range(3)  # how far an island was solved
+
+
+@inlined
+def settle(work, rules, island):
+    """Solve an island. Returns sweeps, residual, how far that is solved, and the method."""
+    rows, law, answer, n, tol = work.rows, work.law, work.answer, work.count[ACTIVE], CLOSER * rules.tol
+    begin, end = work.islands.start[island], work.islands.start[island + 1]
+    member = work.islands.member[begin:end]
+    p, z = answer.p, answer.z
+    soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
+    if any_of(member, n, answer.moved):
+        # The best of p, p + trend and p - trend/2. The second follows a smooth motion. The third is for a contact that
+        # closed a gap in one step and stopped in the next: it rests with the mean of these impulses, and either of them
+        # would make it open again.
+        best, least = 0.0, np.inf
+        for share in (0.0, 1.0, -0.5):
+            start_at(member, n, law.mu, answer.start, share, answer.trend, p)
+            respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
+            error, _ = judged(
+                member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale,
+                law.lower, law.upper, law.q, z, tol, p, answer.u,
+            )  # fmt: skip
+            if error < least:
+                best, least = share, error
+        start_at(member, n, law.mu, answer.start, best, answer.trend, p)
+    respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
+    patience, large = rules.patience if member.size <= rules.few else rules.long_patience, member.size > rules.exact
+    size = row_count(member, n, rows.G.shape[1])
+    at_once = work.islands.stiff[island] == 1 or size <= FEW_ROWS
+    stage = BY_NEWTON if at_once and size <= MOST_ROWS else BY_SWEEPS if at_once else BY_BODIES
+    promising, due, last, before, method = 0.0, 1, 0, np.inf, SWEEPS
+    error, solved, made = np.inf, False, 0
+    while made < rules.sweeps:
+        omega = OMEGA if large and made >= 4 else 1.0
+        made += 1
+        change = sweep(
+            member, n, work.sign, rows.start, rows.place, rows.G, law.q, law.compliance, soft, law.mu, law.own,
+            law.inverse, law.lower, law.upper, rules.associated, omega, p, z,
+        )  # fmt: skip
+        if not (made == due or made == rules.sweeps or made == rules.effort or not promising < change < np.inf):
+            continue
+        respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
+        error, solved = judged(
+            member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
+            law.upper, law.q, z, tol, p, answer.u,
+        )  # fmt: skip
+        helped = made < SLOW
+        while not (solved or helped) and stage < BY_SWEEPS:
+            method = CORRECTION
+            error_after, solved = corrected(
+                member, n, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift,
+                law.scale, law.lower, law.upper, law.q, stage, size, rules.associated, work.islands.degree,
+                work.islands.label, error, tol, p, answer.u, z,
+            )  # fmt: skip
+            helped, error = error_after < 0.5 * min(error, before), error_after
+            if not helped and stage == BY_NEWTON:
+                break
+            if not helped:
+                stage = BY_NEWTON if size <= MOST_ROWS else BY_SWEEPS
+        hope = patience if last >= 8 else 4 * patience  # the first rate is not much to go by
+        goal = rules.accept if large and error > rules.accept else rules.tol
+        slow = not helped and last >= 4 and not within(hope, made - last, before, error, goal)
+        slow = slow and (made >= rules.effort or not large)
+        enough = (not helped and error <= rules.tol) or (large and made >= rules.effort and error <= rules.accept)
+        if solved or enough or slow or change == 0.0 or not error < np.inf:
+            break
+        promising, due = change * tol / error, made + 2 if helped and made >= SLOW else 2 * made
+        last, before = made, error
+    if not solved and error <= rules.tol:  # close enough, if not to what was aimed for
+        error, solved = judged(
+            member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
+            law.upper, law.q, z, rules.tol, p, answer.u,
+        )  # fmt: skip
+    far = TO_TOL if solved else UNSOLVED
+    if not solved and large and error <= rules.accept:
+        error, solved = judged(
+            member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
+            law.upper, law.q, z, rules.accept, p, answer.u,
+        )  # fmt: skip
+        far = TO_ACCEPT if solved else UNSOLVED
+    return made, error, far, method
+
+
+@kernel
+def any_of(member, n, flags):
+    """Is one of the contacts flagged?"""
+    for k in range(member.size):  # noqa: SIM110
+        if member[k] < n and flags[member[k]]:
+            return True
+    return False
+
+
+@kernel
+def row_count(member, n, d):
+    """Rows of the blocks: d of a contact, one of a bounded joint row."""
+    rows = 0
+    for k in range(member.size):
+        rows += d if member[k] < n else 1
+    return rows
+
+
+@kernel
+def corrected(
+    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, stage, size, associated,
+    degree, order, error, tol, p, u, z,
+):  # fmt: skip
+    """Correct all blocks of an island at once, if that makes its residual smaller. Returns it, and whether it is
+    solved."""
+    if stage == BY_NEWTON:
+        return newton(
+            member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated,
+            error, tol, p, u, z,
+        )  # fmt: skip
+    d = G.shape[1]
+    delta, kept = np.zeros((member.size, d)), np.empty((member.size, d))
+    if not correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, degree, order, delta):
+        return error, False
+    for k in range(member.size):
+        at = d * member[k]
+        for c in range(d):
+            kept[k, c] = p[at + c]
+            p[at + c] += delta[k, c]
+        into_cone(mu[member[k]], d, at, p)
+    respond(member, n, sign, start, place, G, p, z)
+    error_after, solved = judged(
+        member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u
+    )
+    if error_after < error:
+        return error_after, solved
+    for k in range(member.size):
+        for c in range(d):
+            p[d * member[k] + c] = kept[k, c]
+    respond(member, n, sign, start, place, G, p, z)
+    return error, False
