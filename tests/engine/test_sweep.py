@@ -241,11 +241,11 @@ def test_the_correction_takes_the_velocities_that_should_not_be(made):
     delta = np.zeros((step.members.size, step.D))
     assert correct_bodies(
         step.members, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu, law.scale, p, u,
-        work.islands.degree, work.islands.label, delta,
+        work.islands.mark, work.islands.label, delta,
     )  # fmt: skip
     np.testing.assert_allclose(flat(step, delta), expected, atol=1e-6 * np.abs(expected).max())
     assert not flat(step, delta)[~held].any()
-    assert not work.islands.degree.any()  # left as it was
+    assert not work.islands.mark.any()  # left as it was
 
 
 @SCENES
@@ -263,7 +263,7 @@ def test_a_correction_that_does_not_help_is_taken_back(made, stage):
         before, z = p.copy(), answer.z.copy()
         after, _ = corrected(
             step.members, step.n, work.sign, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu,
-            law.shift, law.scale, law.lower, law.upper, law.q, stage, size, step.rules.associated, work.islands.degree,
+            law.shift, law.scale, law.lower, law.upper, law.q, stage, size, step.rules.associated, work.islands.mark,
             work.islands.label, error, 1e-6, p, u, answer.z,
         )  # fmt: skip
         assert after <= error

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.engine.places import felt, set_unit
+from stickslip.engine.places import delassus
 from stickslip.engine.sweep import into_cone, judged, respond
 from stickslip.jit import kernel
 from stickslip.solvers.cone_newton import alart_curnier, natural_map
@@ -29,15 +29,16 @@ MOST_ROWS = 150
 
 @kernel
 def newton(
-    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated, error, tol,
-    p, u, z,
+    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated, mark,
+    error, tol, p, u, z,
 ):  # fmt: skip
-    """Impulses with a smaller residual, in place, where there are some; u and z become theirs. `size` rows in all.
+    """Impulses with a smaller residual, in place, where there are some; u and z become theirs. `size` rows in all;
+    `mark` (places,) is zero, and so it is left.
     Returns the residual, and whether the island is solved."""
     d = G.shape[1]
-    at, s = rows_of(member, n, d, size, scale)
+    row, at, s = rows_of(member, n, d, size, scale)
     contacts = (size - member.size) // (d - 1)
-    W = scaled_matrix(member, n, sign, start, place, G, compliance, soft, d, s, np.zeros_like(z))
+    W = scaled_matrix(member, sign, start, place, G, compliance, soft, row, s, mark)
     mu_of, shift_of = mu[member[:contacts]], shift[member[:contacts]]
     r, u_r, F = np.empty(size), np.empty(size), np.empty(size)
     M, swaps = np.empty((size, size)), np.empty(size, np.int64)
@@ -84,34 +85,26 @@ def newton(
 
 @kernel
 def rows_of(member, n, d, size, scale):
-    """The place in p of each row, contacts first, and its scale."""
-    at, s, x = np.empty(size, np.int64), np.empty(size), 0
+    """Where the rows of each block begin, the place in p of each row, contacts first, and its scale."""
+    row, at, s = np.zeros(member.size + 1, np.int64), np.empty(size, np.int64), np.empty(size)
     for k in range(member.size):
         i = member[k]
-        for c in range(d if i < n else 1):
-            at[x], s[x] = d * i + c, scale[i]
-            x += 1
-    return at, s
+        row[k + 1] = row[k] + (d if i < n else 1)
+        for x in range(row[k], row[k + 1]):
+            at[x], s[x] = d * i + x - row[k], scale[i]
+    return row, at, s
 
 
 @kernel
-def scaled_matrix(member, n, sign, start, place, G, compliance, soft, d, s, z):
-    """s (W + ε) s of the rows of some blocks; z (places, 6) is zero, and so it is left."""
-    W, column = np.empty((s.size, s.size)), 0
+def scaled_matrix(member, sign, start, place, G, compliance, soft, row, s, mark):
+    """s (W + ε) s of the rows of some blocks."""
+    W = delassus(start, place, sign, G, member, row, mark)
     for k in range(member.size):
-        j = member[k]
-        for c in range(d if j < n else 1):
-            set_unit(start, place, sign, G, j, c, s[column], z)
-            row = 0
-            for m in range(member.size):
-                i = member[m]
-                for b in range(d if i < n else 1):
-                    if row >= column:
-                        W[row, column] = W[column, row] = s[row] * felt(start, place, G, i, b, z)
-                    row += 1
-            W[column, column] += s[column] ** 2 * (compliance[j] if c == 0 else soft[j] if soft.size > 0 else 0.0)
-            set_unit(start, place, sign, G, j, c, 0.0, z)
-            column += 1
+        for x in range(row[k], row[k + 1]):
+            W[x, x] += compliance[member[k]] if x == row[k] else soft[member[k]] if soft.size > 0 else 0.0
+    for x in range(s.size):
+        for y in range(s.size):
+            W[x, y] *= s[x] * s[y]
     return W
 
 

@@ -79,7 +79,7 @@ def settle(work, rules, island):
             method = CORRECTION
             error_after, solved = corrected(
                 member, n, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift,
-                law.scale, law.lower, law.upper, law.q, stage, size, rules.associated, work.islands.degree,
+                law.scale, law.lower, law.upper, law.q, stage, size, rules.associated, work.islands.mark,
                 work.islands.label, error, tol, p, answer.u, z,
             )  # fmt: skip
             helped, error = error_after < 0.5 * min(error, before), error_after
@@ -132,18 +132,18 @@ def row_count(member, n, d):
 @kernel
 def corrected(
     member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, stage, size, associated,
-    degree, order, error, tol, p, u, z,
+    mark, order, error, tol, p, u, z,
 ):  # fmt: skip
     """Correct all blocks of an island at once, if that makes its residual smaller. Returns it, and whether it is
     solved."""
     if stage == BY_NEWTON:
         return newton(
             member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated,
-            error, tol, p, u, z,
+            mark, error, tol, p, u, z,
         )  # fmt: skip
     d = G.shape[1]
     delta, kept = np.zeros((member.size, d)), np.empty((member.size, d))
-    if not correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, degree, order, delta):
+    if not correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, mark, order, delta):
         return error, False
     for k in range(member.size):
         at = d * member[k]
