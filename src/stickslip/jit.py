@@ -143,7 +143,7 @@ class _Announcer(event.Listener):
 
     def on_start(self, event: Any) -> None:
         function = event.data["dispatcher"].py_func
-        if function.__module__.startswith("stickslip."):
+        if str(function.__module__).startswith("stickslip."):  # functions that Numba writes have none
             print(f"\rcompiling {function.__name__} (once, then cached) \x1b[K", end="", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
