@@ -3,6 +3,7 @@ home that must stay empty.
 
     python benchmarks/first_seconds.py            promised seconds, for two quiet cores and a warm download cache
     python benchmarks/first_seconds.py --slack 4  the same times four, for a busy machine
+    python benchmarks/first_seconds.py --environment .venv    without the install, where `pip install .` was done
 
 Each command is a process of its own. It runs once to count the kernels that are compiled, which must be none, and twice
 for the time; the quicker counts, for another may wait for the disk. Beside the seconds stands the processor time, which
@@ -80,8 +81,8 @@ def measured(command: list[str | Path], **settings: Any) -> Measured:
 class Newcomer:
     """A fresh environment, an empty home and a working folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.home, self.work, self.venv = folder / "home", folder / "work", folder / "venv"
+    def __init__(self, folder: Path, environment: Path | None = None) -> None:
+        self.home, self.work, self.venv = folder / "home", folder / "work", environment or folder / "venv"
         self.home.mkdir()
         self.work.mkdir()
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
@@ -120,8 +121,9 @@ def command_line(*words: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slack", type=float, default=1.0, help="allow so many times the promised seconds")
-    slack = parser.parse_args().slack
-    kept = []
+    parser.add_argument("--environment", type=Path, help="where it is installed already")
+    given = parser.parse_args()
+    slack, kept = given.slack, []
 
     def report(name: str, promised: float, found: Measured) -> None:
         kept.append(found.seconds <= slack * promised and found.compiled == 0)
@@ -133,8 +135,9 @@ def main() -> None:
         )
 
     with tempfile.TemporaryDirectory() as folder:
-        newcomer = Newcomer(Path(folder))
-        report("pip install .", 150, newcomer.install())
+        newcomer = Newcomer(Path(folder), given.environment and given.environment.resolve())
+        if given.environment is None:
+            report("pip install .", 150, newcomer.install())
         print(newcomer.told(command_line("doctor")))
         before = newcomer.files()
         report("the README's first scene", 3, newcomer.first(readme_scene()))
