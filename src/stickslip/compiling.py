@@ -255,6 +255,9 @@ class Kernel(registry.CPUDispatcher):
     def file_name(self, signature: Any) -> str:
         return name_of(self.kernel_name, CONTENTS[self.py_func], types_of(signature))
 
+    def __reduce__(self) -> Any:
+        return self.py_func.__qualname__  # pickled as plain functions are, by name
+
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
 
@@ -270,9 +273,10 @@ class Kernel(registry.CPUDispatcher):
     def for_kernels(self, signature: Any) -> Any:
         """The kernel with code that can be linked, from disk or compiled here."""
         arguments = types_of(signature)
-        known = self.overloads.get(arguments)
-        if known is not None and known.library.bitcode is None:
-            del self.overloads[arguments]  # machine code only
+        known = self.overloads.pop(arguments, None)
+        if known is not None and known.library.bitcode is not None:
+            self.overloads[arguments] = known
+            return known
         with one_at_a_time(self.file_name(signature) + CODE):
             super().compile(signature)
         return self.overloads[arguments]

@@ -58,6 +58,7 @@ def bare(function: F) -> F:
 
 
 def compiled(function: F, **flags: Any) -> F:
+    assert function.__closure__ is None, f"{function.__qualname__}: a kernel is known by its file, and captures nothing"
     config: Any = numba.config
     if config.DISABLE_JIT:
         return silent(function)
