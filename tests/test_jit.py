@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 
 import pytest
 
 from stickslip import jit
+from stickslip.collision.pairs import comes_first
 
 
 @pytest.fixture
@@ -53,3 +55,17 @@ def test_what_a_file_is_made_of_covers_every_kernel_it_sees():
         path, kernels = Path(str(module.__file__)), [f for f in vars(module).values() if hasattr(f, "py_func")]
         seen = {Path(kernel.py_func.__code__.co_filename) for kernel in kernels}
         assert seen <= jit.made_of(path)
+
+
+def test_a_kernel_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(comes_first)) is comes_first
+
+
+def test_a_kernel_that_captures_something_is_refused():
+    factor = 2.0
+
+    def twice(x):
+        return factor * x
+
+    with pytest.raises(AssertionError, match="twice: a kernel is known by its file"):
+        jit.kernel(twice)

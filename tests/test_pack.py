@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import platform
+import shutil
 import subprocess
 import sys
 import threading
@@ -49,13 +51,17 @@ def mean(x):
 
 @kernel
 def spread(x):
-    return np.sqrt(total(x - mean(x)))
+    away = np.empty(x.size)
+    for i in range(x.size):
+        away[i] = x[i] - mean(x)
+    return total(away)
 
 
 x = np.random.default_rng(0).normal(size=1001)
 called = {"total": total, "mean": mean, "spread": spread}
 print(*(called[name](x).hex() for name in sys.argv[2:]))
 """
+ALL = ("spread", "mean", "total")
 
 
 class Place:
@@ -78,8 +84,8 @@ class Place:
         assert process.returncode == 0, said
         return numbers.split(), said
 
-    def programs(self) -> dict[str, Path]:
-        return {file.name: file for file in self.cache.glob(f"*{pack.PROGRAM}")}
+    def files(self, kind: str) -> dict[str, Path]:
+        return {file.name: file for file in self.cache.glob(f"*{kind}")}
 
 
 @pytest.fixture
@@ -87,50 +93,68 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def cold(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, list[str]]:
+    """A place whose kernels a process has compiled, and what it printed."""
+    place = Place(tmp_path_factory.mktemp("cold"))
+    numbers, said = place.run(*ALL)
+    assert said == ""
+    return place, numbers
+
+
 @pytest.fixture
-def packed(place: Place) -> Place:
-    """A place whose kernels are in a pack, with an empty cache."""
-    place.run("spread", "mean")
-    pack.write_pack(place.pack, place.programs())
-    for file in place.cache.iterdir():
-        file.unlink()
+def warm(cold: tuple[Place, list[str]], place: Place) -> Place:
+    """A place with a cache of all kernels."""
+    shutil.copytree(cold[0].cache, place.cache)
     return place
 
 
-def test_a_kernel_that_python_calls_has_a_program_and_others_have_none(place: Place):
+@pytest.fixture
+def packed(cold: tuple[Place, list[str]], place: Place) -> Place:
+    """A place whose kernels are in a pack, with an empty cache."""
+    pack.write_pack(place.pack, cold[0].files(pack.PROGRAM))
+    return place
+
+
+def test_a_kernel_that_python_calls_has_a_program_and_others_have_code_to_link(place: Place):
     place.run("spread")
-    assert len(place.programs()) == 1
+    assert len(place.files(pack.PROGRAM)) == 1
+    assert len(place.files(pack.CODE)) == 3
     place.run("spread", "mean")
-    assert len(place.programs()) == 2
+    assert len(place.files(pack.PROGRAM)) == 2
+    assert len(place.files("")) == 5  # and nothing else is left: no lock, no half of a file
 
 
-def test_cold_warm_and_packed_runs_give_the_same_bits(place: Place):
-    cold, _ = place.run("spread", "mean", "total")
-    warm, _ = place.run("spread", "mean", "total")
-    pack.write_pack(place.pack, place.programs())
-    place.cache = place.cache / "empty"
-    loaded, said = place.run("spread", "mean", "total")
-    assert (cold, said) == (warm, "")
-    assert cold == loaded
-    assert not place.cache.exists()
+def test_a_run_from_the_cache_gives_the_bits_of_the_run_that_compiled(cold, warm: Place):
+    assert warm.run(*ALL) == (cold[1], "")
 
 
-def test_bits_do_not_depend_on_what_was_called_or_compiled_before(place: Place):
+def test_a_run_from_the_pack_gives_the_bits_of_the_run_that_compiled_and_writes_nothing(cold, packed: Place):
+    assert packed.run(*ALL) == (cold[1], "")
+    assert not packed.cache.exists()
+
+
+def test_bits_do_not_depend_on_what_was_called_or_compiled_before(cold, place: Place):
     """A callee that is compiled, loaded, or called by itself is the same code to its callers."""
-    alone, _ = place.run("spread")
-    before, _ = place.run("total", "mean", "spread")
-    place.cache = place.cache / "other"
     place.run("mean")
-    after, _ = place.run("total", "spread")
-    assert alone[-1] == before[-1] == after[-1]
+    assert place.run("total", "spread")[0] == [cold[1][2], cold[1][0]]
 
 
-def test_two_processes_at_once_share_a_cache(place: Place):
-    processes = [place.start("spread", "mean") for _ in range(2)]
-    said = [process.communicate() for process in processes]
-    assert said[0] == said[1]
-    assert said[0][1] == ""
-    assert len(place.programs()) == 2
+def test_two_processes_at_once_share_a_cache_and_compile_nothing_twice(cold, place: Place):
+    """While one compiles the other waits: of each file one was made, and no file was made anew."""
+    listen = """
+from numba.core import event
+class Counter(event.Listener):
+    def on_start(self, event): print("compiling", event.data["dispatcher"].py_func.__name__, file=sys.stderr)
+    def on_end(self, event): pass
+event.register("numba:compile", Counter())
+"""
+    place.module.write_text(KERNELS.replace("x = np.random", f"{listen}\nx = np.random"))
+    processes = [place.start(*ALL) for _ in range(2)]
+    (first, said), (second, also_said) = (process.communicate() for process in processes)
+    assert first.split() == second.split() == cold[1]
+    compiled = [line for line in (said + also_said).splitlines() if line.split()[1] in ALL]
+    assert sorted(compiled) == sorted(f"compiling {name}" for name in ALL)
 
 
 def alter(path: Path, **facts: str) -> None:
@@ -146,55 +170,76 @@ def alter(path: Path, **facts: str) -> None:
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
-        ({"numba": "0.1.0"}, "is for numba 0.1.0 and not"),
-        ({"processor": "abacus"}, "is for processor abacus and not"),
+        ({"Numba": "0.1.0"}, "is for Numba 0.1.0 and not"),
+        ({"the processor": "abacus"}, "is for the processor abacus and not"),
         ({"Python": "CPython 2.7"}, "is for Python CPython 2.7 and not"),
     ],
 )
-def test_a_pack_for_something_else_is_explained_in_a_sentence_and_kernels_are_compiled(packed: Place, facts, told):
-    expected, _ = packed.run("spread")
+def test_a_pack_for_something_else_is_explained_in_a_sentence_and_kernels_are_compiled(
+    cold, packed: Place, facts, told
+):
     alter(packed.pack, **facts)
-    numbers, said = packed.run("spread")
-    assert numbers == expected
+    numbers, said = packed.run("mean")
+    assert numbers == [cold[1][1]]
     assert said.count("\n") == 1
     assert told in said
-    again, said = packed.run("spread")
-    assert (again, said) == (expected, "")  # compiled once, so nothing to say
+    assert packed.run("mean") == (numbers, "")  # compiled once, so nothing to say
 
 
-def test_a_damaged_pack_is_explained_in_a_sentence_and_kernels_are_compiled(packed: Place):
-    expected, _ = packed.run("spread")
+def test_a_processor_that_the_pack_is_not_for_is_told_in_a_sentence(packed: Place):
+    numbers, said = packed.run("mean", NUMBA_CPU_NAME="x86-64" if platform.machine() == "x86_64" else "generic-rv64")
+    assert len(numbers) == 1
+    assert "is for the processor" in said
+    assert said.count("\n") == 1
+
+
+def test_a_truncated_pack_is_explained_in_a_sentence_and_kernels_are_compiled(cold, packed: Place):
     packed.pack.write_bytes(packed.pack.read_bytes()[:-100])
-    numbers, said = packed.run("spread")
-    assert numbers == expected
+    numbers, said = packed.run("mean")
+    assert numbers == [cold[1][1]]
     assert "cannot be read" in said
     assert said.count("\n") == 1
 
 
-def test_a_damaged_file_in_the_cache_is_compiled_again(place: Place):
-    expected, _ = place.run("spread")
-    for file in place.programs().values():
+def test_a_damaged_file_in_the_cache_is_compiled_again(cold, warm: Place):
+    for file in warm.files(pack.PROGRAM).values():
         file.write_bytes(file.read_bytes()[:100])
-    numbers, said = place.run("spread")
-    assert numbers == expected
+    numbers, said = warm.run("mean")
+    assert numbers == [cold[1][1]]
     assert "cannot be read" in said
-    assert place.run("spread") == (expected, "")
+    assert warm.run("mean") == (numbers, "")
 
 
-def test_a_cache_that_cannot_be_written_is_explained_in_a_sentence(place: Place):
+def test_a_cache_that_cannot_be_written_is_explained_in_a_sentence(cold, place: Place):
     place.cache.write_text("a file, so no folder can be made here")
     numbers, said = place.run("spread", "mean")
-    assert len(numbers) == 2
+    assert numbers == cold[1][:2]
     assert "cannot be kept" in said
     assert "STICKSLIP_CACHE" in said
     assert said.count("\n") == 1
 
 
-def test_without_a_home_kernels_are_compiled(place: Place, tmp_path: Path):
-    nowhere = {"STICKSLIP_CACHE": None, "XDG_CACHE_HOME": None, "HOME": str(place.module)}  # no folder
-    numbers, said = place.run("mean", **nowhere)
-    assert len(numbers) == 1
-    assert "cannot be kept" in said
+@pytest.mark.parametrize("home", ["kernels.py", None], ids=["no folder", "not set"])
+def test_without_a_home_kernels_work(cold, packed: Place, home: str | None):
+    """From the pack in silence; compiled, a sentence says that they are not kept."""
+    folder = home and str(packed.module.with_name(home))
+    nowhere = {"STICKSLIP_CACHE": None, "XDG_CACHE_HOME": None, "HOME": folder}
+    assert packed.run("mean", **nowhere) == ([cold[1][1]], "")
+    if folder:
+        packed.pack.unlink()
+        numbers, said = packed.run("mean", **nowhere)
+        assert numbers == [cold[1][1]]
+        assert "cannot be kept" in said
+
+
+@pytest.mark.parametrize("version", [(0, 60), (0, 99)])
+def test_an_unknown_numba_compiles_by_itself_and_a_sentence_says_so(cold, packed: Place, version: tuple[int, int]):
+    other = f"import numba; numba.version_info = numba.version_info._replace(short={version})"
+    packed.module.write_text(f"{other}\n{KERNELS}")
+    numbers, said = packed.run("spread")
+    assert np.isclose(float.fromhex(numbers[0]), float.fromhex(cold[1][0]), rtol=1e-12)
+    assert "Numba compiles every kernel by itself" in said
+    assert said.count("\n") == 1
 
 
 def test_a_function_of_the_callers_can_call_a_kernel(packed: Place):

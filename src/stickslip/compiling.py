@@ -15,16 +15,17 @@ Callees are neither optimised nor emitted by themselves, which is most of what c
 
 Numba is entered by a subclass of its dispatcher, code generator and code library; while a kernel is compiled they take
 the place of its own (`in_charge`), under its global lock. A function of the caller's that calls kernels links them as
-it would link any other.
+it would link any other. jit.py lets this module near Numba only in versions that it was tried with.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import platform
+import pickle
 import secrets
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
@@ -33,45 +34,16 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from numba import _dynfunc
-from numba.core import codegen, compiler, config, registry, sigutils
+from numba.core import codegen, compiler, registry, serialize, sigutils
 from numba.core import types as numba_types
+from numba.core.caching import NullCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 from numba.core.targetconfig import ConfigStack
 
-X86_LEVELS = {
-    "x86-64-v3": {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"},
-    "x86-64": set(),
-}  # the best that the processor has all of
+from stickslip.pack import CODE, PROGRAM, find, keep, name_of, one_at_a_time, processor, say
+
 ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of variables begin through which code finds its Python objects
-
-Configuration: Any = config
-
-
-class Processor(NamedTuple):
-    """What machine code is made for, as LLVM calls it."""
-
-    machine: str
-    name: str
-    features: str
-
-    def __str__(self) -> str:
-        return f"{self.machine} {self.name}" if self.name != self.machine else self.name
-
-
-@cache
-def processor() -> Processor:
-    """The level of this processor, or what Numba's own settings NUMBA_CPU_NAME and NUMBA_CPU_FEATURES say."""
-    machine = llvm.get_process_triple()
-    architecture = platform.machine().lower()
-    if Configuration.CPU_NAME is not None:
-        return Processor(machine, Configuration.CPU_NAME, Configuration.CPU_FEATURES or "")
-    if architecture in ("x86_64", "amd64"):
-        has = {name for name, there in llvm.get_host_cpu_features().items() if there}
-        return Processor(machine, next(level for level, needs in X86_LEVELS.items() if needs <= has), "")
-    if architecture in ("aarch64", "arm64"):
-        return Processor(machine, "generic", "")
-    return Processor(machine, llvm.get_host_cpu_name(), codegen.get_host_cpu_features())
 
 
 class MachineCode(NamedTuple):
@@ -187,7 +159,7 @@ def in_charge() -> Iterator[Any]:
 
 
 INTERNAL_FUNCTIONS: dict[Any, Any] = {}  # what Numba compiles for itself, once
-CONTENTS: dict[Any, str] = {}  # of kernels, each a digest of all that it is made of
+CONTENTS: dict[Any, str] = {}  # of the functions of kernels, each a digest of all that it is made of
 compile_bytecode = compiler.CompilerBase._compile_bytecode
 
 
@@ -197,9 +169,7 @@ def compile_named(pipeline: Any) -> Any:
     Two functions of one name are then the same, and only one of them is linked.
     """
     function = pipeline.state.func_id
-    content = (
-        CONTENTS.get(function.func.__code__) or hashlib.sha256(repr(told(function.func)).encode()).hexdigest()[:16]
-    )
+    content = digest(CONTENTS.get(function.func), told(function.func))
     function.unique_id, function.unique_name = content, f"{function.func_qualname}${content}"
     return compile_bytecode(pipeline)
 
@@ -231,8 +201,8 @@ def told(value: Any, within: tuple[Any, ...] = ()) -> Any:
     return PROCESS, id(KNOWN.setdefault(id(value), value))
 
 
-def digest(value: Any) -> str:
-    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+def digest(*values: Any) -> str:
+    return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 
 
 PROCESS = secrets.token_hex(8)
@@ -269,14 +239,24 @@ class Compiled(NamedTuple):
 
 
 class Kernel(registry.CPUDispatcher):
-    """A function that is compiled when it is first called, by Python or by another kernel."""
+    """A function that is compiled when it is first called, by Python or by another kernel; or found on disk.
 
-    def __init__(self, py_func: Any, options: dict[str, Any], content: str, cache: Any) -> None:
+    `content` is a digest of all that it is made of.
+    """
+
+    def __init__(self, py_func: Any, options: dict[str, Any], content: str) -> None:
         flags = {"nopython": True, "boundscheck": None, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         super().__init__(py_func, {}, flags | options)
         CONTENTS[py_func] = content
-        self._cache = cache
-        self.callable: set[Any] = set()  # signatures that Python can call
+        self.kernel_name = f"{py_func.__module__}.{py_func.__qualname__}"
+        self._cache = KeptCode(self)
+        self.entries: dict[Any, Any] = {}  # what Python calls, by the types of arguments
+
+    def file_name(self, signature: Any) -> str:
+        return name_of(self.kernel_name, CONTENTS[self.py_func], types_of(signature))
+
+    def __reduce__(self) -> Any:
+        return self.py_func.__qualname__  # pickled as plain functions are, by name
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
@@ -284,30 +264,41 @@ class Kernel(registry.CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         arguments = types_of(sig)
         with global_compiler_lock, in_charge() as context:
-            known = self.overloads.get(arguments)
-            if known is not None and known.library.bitcode is None and called_by_kernel():
-                del self.overloads[arguments]  # Python can call it, but there is nothing to link
-            super().compile(sig)
-            if not called_by_kernel() and arguments not in self.callable:
-                self.make_callable(context, arguments)
-            return self.overloads[arguments].entry_point
+            if called_by_kernel():
+                return self.for_kernels(sig).entry_point
+            if arguments not in self.entries:
+                self.entries[arguments] = self.for_python(context, sig)
+            return self.entries[arguments]
 
-    def make_callable(self, context: Any, arguments: tuple[Any, ...]) -> None:
-        """Let Python call the kernel, with machine code that is at hand or is made here."""
-        result = self.overloads[arguments]
-        library, generator = result.library, context.codegen()
-        if library.machine_code is None:
-            library.machine_code = self.program(context, result)
-            self._cache.save_program(arguments, result)
-        address = generator.load(library.machine_code)
+    def for_kernels(self, signature: Any) -> Any:
+        """The kernel with code that can be linked, from disk or compiled here."""
+        arguments = types_of(signature)
+        known = self.overloads.pop(arguments, None)
+        if known is not None and known.library.bitcode is not None:
+            self.overloads[arguments] = known
+            return known
+        with one_at_a_time(self.file_name(signature) + CODE):
+            super().compile(signature)
+        return self.overloads[arguments]
+
+    def for_python(self, context: Any, signature: Any) -> Any:
+        """What Python calls, with machine code from disk or made here."""
+        name = self.file_name(signature) + PROGRAM
+        with one_at_a_time(name):
+            result = put_together(name, context)
+            if result is None:
+                result = self.for_kernels(signature)
+                result.library.machine_code = self.program(context, result)
+                keep(name, taken_apart(result, result.library.machine_code))
+        address = context.codegen().load(result.library.machine_code)
         for environment in (result.environment, *environments_of(result)):
-            if environment.env_name in library.machine_code.environments:
-                generator.set_env(environment.env_name, environment)
-        entry = python_function(library, result.fndesc, result.environment, address)
-        context.insert_user_function(entry, result.fndesc, [library])
-        self.overloads[arguments] = result._replace(entry_point=entry)
-        self._insert([argument._code for argument in arguments], entry, False)
-        self.callable.add(arguments)
+            if environment.env_name in result.library.machine_code.environments:
+                context.codegen().set_env(environment.env_name, environment)
+        entry = python_function(result.library, result.fndesc, result.environment, address)
+        context.insert_user_function(entry, result.fndesc, [result.library])
+        self.overloads[types_of(signature)] = result._replace(entry_point=entry)
+        self._insert([argument._code for argument in types_of(signature)], entry, False)
+        return entry
 
     def program(self, context: Any, result: Any) -> MachineCode:
         """Machine code of the kernel behind a function that takes its arguments from Python objects."""
@@ -319,6 +310,19 @@ class Kernel(registry.CPUDispatcher):
         library.add_linking_library(result.library)
         library.add_linking_library(rtsys.library)  # the wrapper counts references too
         return library.program(result.fndesc.llvm_cpython_wrapper_name)
+
+
+class KeptCode(NullCache):
+    """Where Numba looks for code to link before it compiles, and leaves what it compiled."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return put_together(self.kernel.file_name(sig) + CODE, target_context)
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        keep(self.kernel.file_name(sig) + CODE, taken_apart(cres, cres.library.bitcode))
 
 
 def types_of(signature: Any) -> tuple[Any, ...]:
@@ -337,25 +341,33 @@ def environments_of(result: Any) -> tuple[Any, ...]:
     return tuple(result._find_referenced_environments())
 
 
-def taken_apart(result: Any, code: bytes | MachineCode) -> Compiled:
+def taken_apart(result: Any, code: bytes | MachineCode) -> bytes:
     """A result of Numba's as it is kept on disk."""
     descriptor = result.fndesc
     descriptor.typemap = descriptor.calltypes = None  # Numba no longer needs them, and they may not be kept
-    constants, environments = tuple(result.environment.consts), environments_of(result)
-    return Compiled(
+    compiled = Compiled(
         result.library.name,
         code,
         descriptor,
         result.environment,
-        constants,
-        environments,
+        tuple(result.environment.consts),
+        environments_of(result),
         result.signature,
         tuple(result.reload_init),
     )
+    return zlib.compress(serialize.dumps(compiled), 6)
 
 
-def put_together(kept: Compiled, context: Any) -> Any:
-    """A result of Numba's from what was kept on disk."""
+def put_together(name: str, context: Any) -> Any:
+    """A result of Numba's from what was kept on disk; None where nothing was, or it is damaged."""
+    data = find(name)
+    if data is None:
+        return None
+    try:
+        kept: Compiled = pickle.loads(zlib.decompress(data))
+    except Exception as error:  # a damaged file can make pickle raise anything
+        say(f"the compiled kernel {name} cannot be read ({error}), so it is compiled again")
+        return None
     for function in kept.reload_init:
         function()
     kept.environment.consts.extend(kept.constants[len(kept.environment.consts) :])

@@ -109,7 +109,7 @@ def slide(announce: Callable[[str], None]) -> Comparison:
 def compiling_beside() -> Iterator[None]:
     """Compile in another process, into the cache that both share, what the cube needs last: half of its first run.
     Not where machine code was installed."""
-    if pack().programs:
+    if pack().files:
         yield
         return
     beside = subprocess.Popen(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import stickslip as ss
 from stickslip import pack
-from stickslip.compiling import processor
+from stickslip.jit import refusal
 
 CORE = ("numpy", "scipy", "numba", "llvmlite")
 REQUIREMENT = re.compile(r"^(?P<package>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+)['\"]")
@@ -19,17 +19,19 @@ REQUIREMENT = re.compile(r"^(?P<package>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+
 
 def versions() -> str:
     parts = [f"Python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in CORE)]
-    return f"stickslip {ss.__version__} on {', '.join(parts)}; {processor()}"
+    return f"stickslip {ss.__version__} on {', '.join(parts)}; {pack.processor()}"
 
 
 def machine_code() -> str:
-    """Which pack serves."""
+    """Where it comes from."""
     installed = pack.pack()
+    if refusal():
+        return f"by Numba alone, at the first use of each kernel: {refusal()}"
     if installed.fault:
-        return f"what was installed {installed.fault}; kernels are compiled at their first use"
-    if not installed.programs:
-        return "none was installed; kernels are compiled at their first use, or all by `python -m stickslip.precompile`"
-    return f"{len(installed.programs)} programs in {pack.PACK}, {size(pack.PACK.stat().st_size)}"
+        return f"compiled at the first use of each kernel, for what was installed {installed.fault}"
+    if not installed.files:
+        return "compiled at the first use of each kernel; `python -m stickslip.precompile` does it for all of them"
+    return f"{len(installed.files)} programs came with the installation: {pack.PACK}, {size(pack.PACK.stat().st_size)}"
 
 
 def cache() -> str:

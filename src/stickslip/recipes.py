@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,11 @@ import scipy.sparse
 
 import stickslip as ss
 from stickslip.engine.names import FORMULATIONS, formulation
-from stickslip.errors import SolveFailed
 from stickslip.problems.mechanical import box_stack, chain, normal_lcp, polyhedral_lcp, sphere_pile
 from stickslip.problems.random_classes import random_lcp, random_mixed
 from stickslip.problems.random_cones import random_cone
-from stickslip.solvers.solve import CONE_METHODS, LIMIT_SURFACE_METHODS, METHODS
+from stickslip.solvers.solve import METHODS
 
-CYLINDER_METHODS = ("cylinder_gauss_seidel",)
-LCP_METHODS = tuple(set(METHODS) - {"auto", *CONE_METHODS, *CYLINDER_METHODS, *LIMIT_SURFACE_METHODS})
 STEP = 1e-2  # [s]
 HEIGHT = 0.11  # of what hangs on joints: it falls onto the ground   [m]
 
@@ -107,10 +105,8 @@ def formulations() -> None:
     """Every formulation, in space and in the plane, with and without joints."""
     for name in FORMULATIONS:
         for scene in (sliding_box(), sliding_box(planar=True), jointed()):
-            try:
+            with suppress(ss.InputError):  # not every formulation takes every scene
                 ss.simulate(scene, 0.1, STEP, formulation(name), keep_going=True, progress=False)
-            except ss.InputError:  # not every formulation takes every scene
-                continue
 
 
 def cones() -> None:
@@ -119,12 +115,10 @@ def cones() -> None:
     dense = random_cone("definite", 3)
     problems += [dense, ss.ConeProblem(dense.W, dense.q, dense.mu, law="associated")]
     for problem in problems:
-        for method in ("auto", *CONE_METHODS):
-            attempt(problem, method)
+        by_every_method(problem)
         answer = ss.solve(problem)
         _ = answer.explain(), ss.existence(problem), ss.contact_states(problem, answer.x)
-        for method in CYLINDER_METHODS:
-            attempt(ss.CylinderProblem(problem.W, problem.q, np.full(problem.contacts, 0.1)), method)
+        by_every_method(ss.CylinderProblem(problem.W, problem.q, np.full(problem.contacts, 0.1)))
 
 
 def complementarity() -> None:
@@ -139,8 +133,7 @@ def complementarity() -> None:
         chain(3),
     ]
     for problem in problems:
-        for method in ("auto", *LCP_METHODS):
-            attempt(problem, method)
+        by_every_method(problem)
     ss.all_solutions(ss.LCP(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([-1.0, -1.0])))
 
 
@@ -155,8 +148,7 @@ def limit_surfaces() -> None:
             e=np.array([[1.0, 1.0, 0.1], [1.0, 1.0, 0.2]]),
             surface=surface,
         )
-        for method in ("auto", *LIMIT_SURFACE_METHODS):
-            attempt(problem, method)
+        by_every_method(problem)
         ss.existence(problem)
 
 
@@ -196,12 +188,11 @@ def demo_problems() -> None:
     show.every_solution()
 
 
-def attempt(problem: Any, method: str) -> None:
-    """Solve, or find that the method is not for this problem."""
-    try:
-        ss.solve(problem, method=method, tol=1e-6)
-    except (ss.InputError, SolveFailed):
-        return
+def by_every_method(problem: Any) -> None:
+    """Solve by all that are for problems of its class."""
+    for method in METHODS:
+        with suppress(ss.InputError, ss.SolveFailed):
+            ss.solve(problem, method=method, tol=1e-6)
 
 
 ALL = (scenes, cones, complementarity, limit_surfaces, live, formulations, demo, demo_problems, analyses)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.engine.boxed import advance, boxed
 from stickslip.engine.correct import SOFT, correct_bodies
 from stickslip.engine.engine import Engine
-from stickslip.engine.march import LOOK, march
+from stickslip.engine.march import LOOK
 from stickslip.engine.newton import newton
 from stickslip.engine.outside import matrix_of, whole_step
 from stickslip.engine.rows import ACTIVE, BOUNDED, room_to_record
@@ -85,7 +86,8 @@ class Step:
         scene, friction = made()
         self.friction = friction
         self.engine = Engine(*compile_scene(scene), H, friction, tol=1e-10)
-        march(self.engine.state, self.engine.rules, self.engine.work, self.engine.memory, self.record(0), 0, LOOK)
+        engine = self.engine
+        advance(boxed(engine.state, engine.rules, engine.work, engine.memory, self.record(0)), 1, 0, LOOK)
         self.read()
 
     def read(self):

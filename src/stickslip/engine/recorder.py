@@ -42,6 +42,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
 import numpy as np
@@ -155,9 +156,8 @@ class Ran(TypedDict):
 
 
 def own_version() -> str:
-    from stickslip import __version__
-
-    return __version__
+    """Of the package that this module is a part of, installed or not."""
+    return import_module("stickslip").__version__
 
 
 @dataclass(frozen=True, eq=False)
