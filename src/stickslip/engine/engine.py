@@ -39,6 +39,7 @@ from stickslip.engine.rows import (
     room_to_record,
     room_to_work,
 )
+from stickslip.engine.settle import tried_again
 from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
@@ -54,7 +55,7 @@ from stickslip.solvers.status import Status
 FIRST_ROOM = 64  # contacts
 SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel in the compiled loop, see Rules
 ACCEPT = 1e-2  # residual that a run goes on with where nothing else is said; why, is in docs/engine.md
-EFFORT, EXACT = 100, 100  # see Rules
+EFFORT, EXACT = 100, 150  # see Rules
 
 
 class StepNotSolved(Exception):
@@ -174,8 +175,9 @@ class Engine:
         rows = self.rows(members)
         contacts = members[members < count[ACTIVE]]
         if self.rules.swept:
-            exact = members.size <= self.rules.exact
-            solved = finish_sweeps(self.formulation, self.with_newest(rows, members), self.tol, self.accept, exact)
+            exact, due = members.size <= self.rules.exact, tried_again(members, int(count[ACTIVE]), work.answer.waited)
+            newest = self.with_newest(rows, members)
+            solved = finish_sweeps(self.formulation, newest, self.tol, self.accept, exact, exact or due)
         else:
             new = ~work.answer.known[contacts]
             solved = solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
@@ -183,7 +185,7 @@ class Engine:
             raise StepNotSolved(solved, members)
         put_back(work, members, solved.impulses)
         update_velocities(work, members)
-        work.islands.swept[island] = 0
+        work.islands.swept[island], work.islands.hard[island] = 0, True
         count[ITERATIONS] += solved.iterations
         count[METHOD] = method_number(solved.answer.solver)
         if not solved.ok or count[STATUS] == Status.SOLVED:
@@ -212,7 +214,7 @@ class Engine:
         self.memory = no_memory(capacity, work.held.wanted.size)
         kept = int(old.known[0])
         self.memory.known[0], self.memory.joint[:] = kept, old.joint
-        for name in ("key", "impulse", "trend", "moment", "moved"):
+        for name in ("key", "impulse", "trend", "moment", "moved", "waited"):
             getattr(self.memory, name)[:kept] = getattr(old, name)[:kept]
 
     def look(self, watch: JamWatch, names: tuple[str, ...], record: Record) -> list[JamEvent]:

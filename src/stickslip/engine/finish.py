@@ -76,7 +76,7 @@ def finish(state, rules, work, memory, record, k):
     )  # fmt: skip
     remember(
         memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
-        work.islands.swept, answer.start, answer.p,
+        work.islands.swept, work.islands.hard, answer.waited, answer.start, answer.p,
     )  # fmt: skip
     if held.wanted.size > 0:
         set_out(held, state, h, answer.v, share)
@@ -291,7 +291,7 @@ def states_of(p, u, mu, rho, patch, tol):
 
 
 @bare
-def remember(memory, contacts, n, m, found, number, frame, bounded, island, swept, start, p):
+def remember(memory, contacts, n, m, found, number, frame, bounded, island, swept, hard, waited, start, p):
     """Keep the impulses and how they changed from those of the step before; a new contact changes by nothing."""
     D = p.size // (frame.shape[0] + bounded.size)
     memory.known[0] = n
@@ -308,6 +308,7 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, island, swep
                 memory.trend[i, r] += known * frame[i, c, r] * (x - start[D * i + c])
         memory.moment[i] = p[D * i + 3] if D == 4 else 0.0
         memory.moved[i] = swept[island[i]] != 1
+        memory.waited[i] = waited[i] + 1 if hard[island[i]] else 0
     for t in range(bounded.size):
         memory.joint[bounded[t]] = 0.0
     for t in range(m):

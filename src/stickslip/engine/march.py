@@ -23,7 +23,7 @@ from stickslip.dynamics.motion import comes_further
 from stickslip.engine.finish import end_velocities, finish
 from stickslip.engine.prepare import prepare
 from stickslip.engine.rows import BOUNDED, FOUND, ISLAND, ISLANDS, ITERATIONS, LIMITS, METHOD, STATUS, TRIES
-from stickslip.engine.settle import TO_ACCEPT, UNSOLVED, settle
+from stickslip.engine.settle import TO_ACCEPT, TO_TOL, UNSOLVED, settle
 from stickslip.jit import bare
 from stickslip.solvers.status import SOLVED, Status
 
@@ -66,7 +66,7 @@ def march(state, rules, work, memory, record, first, island):
                 if not rules.swept:
                     return k, OUTSIDE
                 sweeps, error, far, method = settle(work, rules, i)
-                work.islands.swept[i] = sweeps
+                work.islands.swept[i], work.islands.hard[i] = sweeps, far != TO_TOL
                 count[ITERATIONS] += sweeps
                 count[METHOD] = max(count[METHOD], method)
                 if far == UNSOLVED:

@@ -27,9 +27,11 @@ from stickslip.problems.matrix import Dense, Indices, Matrix, as_dense
 from stickslip.problems.residual import judge
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
+from stickslip.solvers.cone_newton import ConeNewton
 from stickslip.solvers.solution import Solution, Solver, Status
 from stickslip.solvers.solve import solve
 
+STEPS = 100  # of the interior point method, and of Newton's: where it converges, it does in fewer
 DENSE = 256  # rows up to which W is dense
 CLOSER = 0.1  # share of tol that the interior point method goes down to, lest the next step start just above tol
 
@@ -230,20 +232,32 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
     return Posed(posed.problem, posed.start, decode)
 
 
-def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float, accept: float, exact: bool) -> Solved:
-    """What compiled sweeps left: by the interior point method, and where that fails or there are too many contacts for
-    it by all that `auto` knows. It aims for tol where the island is to be solved `exact`, for accept otherwise."""
+def finish_sweeps(
+    formulation: Formulation, rows: ActiveRows, tol: float, accept: float, exact: bool, due: bool
+) -> Solved:
+    """What compiled sweeps left: by the interior point method, where that comes close but not to the end by Newton's
+    from there, and where they fail or there are too many contacts by all that `auto` knows. All aim for tol where the
+    island is to be solved `exact`, for accept otherwise; where it is `due`, the first two aim for tol in any case."""
     posed = pose(formulation, rows)
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
-    start, iterations, goal = posed.start, 0, tol if exact else accept
+    start: Any = posed.start
+    iterations, goal = 0, tol if exact else accept
     if problem.contacts <= MOST_CONTACTS:
-        answer = ConeInteriorPoint(tol=CLOSER * goal).solve(problem, start)
+        aim = CLOSER * (tol if due else accept)
+        method: Any = ConeInteriorPoint(tol=aim, max_iter=STEPS)
+        answer = method.solve(problem, start)
+        iterations = answer.iterations
+        if due and not judge(problem, answer.x, tol)[2]:
+            method = ConeNewton(tol=aim, max_iter=STEPS)
+            answer = method.solve(problem, answer.x)
+            iterations += answer.iterations
         if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
-            answer = replace(answer, status=Status.SOLVED, solver=ConeInteriorPoint(tol=tol))
-            return Solved(posed.decode(answer.x), answer, answer.iterations, Status.SOLVED)
-        if not exact and judge(problem, answer.x, accept)[2]:
-            return Solved(posed.decode(answer.x), answer, answer.iterations, Status.INEXACT)
-        start, iterations = answer.x if answer.residual < np.inf else start, answer.iterations
+            answer = replace(answer, status=Status.SOLVED, solver=replace(method, tol=tol))
+            return Solved(posed.decode(answer.x), answer, iterations, Status.SOLVED)
+        if not (exact or due) and judge(problem, answer.x, accept)[2]:
+            return Solved(posed.decode(answer.x), answer, iterations, Status.INEXACT)
+        if (exact or not due) and answer.residual < np.inf:  # else what sweeps came to will do, and lies in its cones
+            start = answer.x
     answer = solve(problem, method="auto", tol=goal, x0=start)
     status = graded(answer, accept)
     if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:

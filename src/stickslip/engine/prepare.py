@@ -86,8 +86,8 @@ def prepare(state, rules, work, memory):
         n, m, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.own, law.inverse, law.scale
     )  # fmt: skip
     recall(
-        n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.moved, answer.start,
-        answer.trend, answer.p,
+        n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.moved, answer.waited,
+        answer.start, answer.trend, answer.p,
     )  # fmt: skip
     count[ISLANDS] = part_islands(n + m, work.free, held.tree.group, rows.body, work.islands)
     return True
@@ -331,7 +331,7 @@ def own_blocks(n, m, sign, start, place, G, compliance, soft, mu, own, V, scale)
 
 
 @bare
-def recall(n, m, memory, contacts, found, number, frame, was_known, moved, p, trend, newest):
+def recall(n, m, memory, contacts, found, number, frame, was_known, moved, waited, p, trend, newest):
     """Start from the impulses of the same contacts in the last step; `trend` is how they changed in it. Both lists are
     sorted by shapes and feature."""
     D, key, j, last = p.size // was_known.size, memory.key, 0, memory.known[0]
@@ -344,6 +344,7 @@ def recall(n, m, memory, contacts, found, number, frame, was_known, moved, p, tr
             j += 1
         known = j < last and key[j, 0] == a and key[j, 1] == b and key[j, 2] == f
         was_known[i], moved[i] = known, known and memory.moved[j]
+        waited[i] = memory.waited[j] if known else 0
         for c in range(D):
             p[D * i + c] = trend[D * i + c] = 0.0
             if known and c < 3:

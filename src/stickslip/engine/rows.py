@@ -116,6 +116,7 @@ class Answer(NamedTuple):
     free: Floats  # (bodies, 6)   velocities with joints but without contacts and bounded rows
     known: Booleans  # (nb,)   was there in the step before
     moved: Booleans  # (nb,)   and took more than a sweep
+    waited: Integers  # (nb,)   for how many steps in a row the loop has not solved its island to tol
     start: Floats  # (D nb,)   impulses of the step before
     trend: Floats  # (D nb,)   how they changed in it
     p: Floats  # (D nb,)   impulses
@@ -134,6 +135,7 @@ class Islands(NamedTuple):
     member: Integers  # (nb,)
     stiff: Integers  # (nb,)   1 where an island has joints
     swept: Integers  # (nb,)   how many sweeps an island took, 0 where it was solved outside
+    hard: Booleans  # (nb,)   whether the loop does not solve it to tol
     leans: Booleans  # (nb,)   whether something that is not free pushes an island
     mark: Integers  # (places,)   zeros, room to count or number places
 
@@ -166,6 +168,7 @@ class Memory(NamedTuple):
 
     known: Integers  # (1,)   how many
     moved: Booleans  # (capacity,)   whether their islands took more than a sweep
+    waited: Integers  # (capacity,)   likewise
     key: Integers  # (capacity, 3)   shape_a, shape_b, feature
     impulse: Floats  # (capacity, 3)
     trend: Floats  # (capacity, 3)   how they changed in that step
@@ -252,10 +255,11 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
     answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
     answer |= {"free": numbers(bodies, 6), "v": numbers(bodies, 6), "z": numbers(bodies + nodes, 6)}
-    answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
+    answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")} | {"waited": integers(blocks)}
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
-        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), integers(bodies + nodes),
+        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), np.zeros(blocks, np.bool_),
+        integers(bodies + nodes),
     )  # fmt: skip
     return {
         "contacts": room_for(capacity),
@@ -268,8 +272,9 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
 
 def no_memory(capacity: int, joint_rows: int) -> Memory:
     return Memory(
-        np.zeros(1, np.int64), np.zeros(capacity, np.bool_), np.zeros((capacity, 3), np.int64), np.zeros((capacity, 3)),
-        np.zeros((capacity, 3)), np.zeros(capacity), np.zeros(joint_rows),
+        np.zeros(1, np.int64), np.zeros(capacity, np.bool_), np.zeros(capacity, np.int64),
+        np.zeros((capacity, 3), np.int64), np.zeros((capacity, 3)), np.zeros((capacity, 3)), np.zeros(capacity),
+        np.zeros(joint_rows),
     )  # fmt: skip
 
 

@@ -9,7 +9,9 @@ more, in turn by
 
 and sweeps alone are abandoned once their rate predicts too many more. What is left then is solved outside of the loop
 (engine/outside.py), unless the island is large and its residual what the run accepts: an effort without end for the
-last digits of a heap, whose rigid contacts have no stable solution that anyone has found, would help nobody.
+last digits of a heap, whose rigid contacts have no stable solution that anyone has found, would help nobody. What
+stands still is another matter, a wall or a tower: where all contacts of an island last, it is tried outside after some
+steps, and more and more seldom as that fails.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from stickslip.solvers.nsgs import within
 CLOSER = 0.7  # share of tol that is aimed for: what is left adds up from step to step
 SLOW = 2  # sweeps after which all blocks are corrected at once
 OMEGA = 1.3  # over-relaxation of sweeps over large islands, from the fifth on
+AGAIN = (2, 16, 128, 1024, 8192)  # steps after which a large island that keeps its contacts is tried outside
+IN_A_ROW = 3  # steps, each time
+MOST_TRIED = 600  # blocks; of more it would take seconds
 FEW_ROWS = 15  # up to which Newton's method comes first
 BY_BODIES, BY_NEWTON, BY_SWEEPS = range(3)
 UNSOLVED, TO_TOL, TO_ACCEPT = range(3)  # how far an island was solved
@@ -109,7 +114,7 @@ def settle(work, rules, island):
             member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
             law.upper, law.q, z, rules.accept, p, answer.u,
         )  # fmt: skip
-        far = TO_ACCEPT if solved else UNSOLVED
+        far = TO_ACCEPT if solved and not tried_again(member, n, answer.waited) else UNSOLVED
     return made, error, far, method
 
 
@@ -118,6 +123,22 @@ def any_of(member, n, flags):
     """Is one of the contacts flagged?"""
     for k in range(member.size):  # noqa: SIM110
         if member[k] < n and flags[member[k]]:
+            return True
+    return False
+
+
+@kernel
+def tried_again(member, n, waited):
+    """Is it time to try for tol outside again? All contacts of the island have waited for AGAIN[k] steps, or some more:
+    the first stops what had begun to move, the next have the loads of rest."""
+    if member.size > MOST_TRIED:
+        return False
+    least = AGAIN[-1] + IN_A_ROW
+    for k in range(member.size):
+        if member[k] < n:
+            least = min(least, waited[member[k]])
+    for k in range(len(AGAIN)):  # noqa: SIM110
+        if AGAIN[k] <= least < AGAIN[k] + IN_A_ROW:
             return True
     return False
 
