@@ -288,8 +288,8 @@ def test_newton_solves_the_step_from_its_solution_disturbed(made):
     error, _ = step.judged(p, u)
     after, solved = newton(
         step.members, step.n, work.sign, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu, law.shift,
-        law.scale, law.lower, law.upper, law.q, row_count(step.members, step.n, step.D), step.rules.associated, error,
-        1e-11, p, u, answer.z,
+        law.scale, law.lower, law.upper, law.q, row_count(step.members, step.n, step.D), step.rules.associated,
+        work.islands.mark, error, 1e-11, p, u, answer.z,
     )  # fmt: skip
     assert solved
     assert after <= 1e-11 < error
