@@ -1,7 +1,8 @@
 """What all tests share: the same matrix products everywhere, and how much of what is random is tried.
 
-What a test is made of (random orthogonal factors, say) has the same bits on every x86-64 machine. To be said before
-NumPy is loaded; only where the processor has what it asks for.
+What a test is made of (random orthogonal factors, say) has the same bits on every x86-64 machine, whatever its
+processor, if that has what we ask for, and the number of its cores, which the tests take already. To be said before
+NumPy is loaded.
 
 Tests that try a law on thousands of random problems ask the fixture `share` which: one in eleven by default, all with
 `pytest --thorough`, which CI runs.
@@ -16,6 +17,7 @@ import pytest
 PROCESSOR = Path("/proc/cpuinfo")
 if PROCESSOR.exists() and {"avx2", "fma"} <= set(PROCESSOR.read_text().split()):
     os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 SHARE = 11  # no factor in common with what problems go through in turn: sizes, dimensions, laws, methods
 

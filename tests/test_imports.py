@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "papers": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "view", "papers"},
 }
 OPEN_TO_ALL = {"errors", "jit"}
-JIT = ("compiling.py", "pack.py", "jit.py")  # each may import those before it
+JIT = ("pack.py", "compiling.py", "jit.py")  # each may import those before it
 LIGHT = {"click", "stickslip", "stickslip.errors"} | sys.stdlib_module_names  # for the modules that every start loads
 HEAVY = {"numpy", "scipy", "numba", "h5py", "matplotlib", "rich", "qdldl", "clarabel", "pydantic", "yaml", "pinocchio"}
 
