@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.dynamics.motion import drift
 from stickslip.engine.finish import begin
-from stickslip.engine.march import FRESH, LOOK, Ended, march
+from stickslip.engine.march import FRESH, LOOK, Ended, march, once_more
 from stickslip.engine.outside import (
     Solved,
     finish_sweeps,
@@ -23,6 +23,7 @@ from stickslip.engine.outside import (
 )
 from stickslip.engine.rows import (
     ACTIVE,
+    BOUNCED,
     FOUND,
     ISLAND,
     ITERATIONS,
@@ -184,6 +185,8 @@ class Engine:
         count[METHOD] = method_number(solved.answer.solver)
         if not solved.ok or count[STATUS] == Status.SOLVED:
             count[STATUS] = solved.status
+        if count[BOUNCED] > 0 and once_more(work, island):
+            return island
         work.residual[0] = max(work.residual[0], solved.answer.residual)
         return island + 1
 

@@ -16,7 +16,7 @@ import numpy as np
 from stickslip.dynamics.contact_rows import fill_frame, push
 from stickslip.dynamics.held import articulate, fasten, follow, halve, hold, rates, row_rate, set_out
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import END, FREE, MEAN, arrive, move
+from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, move
 from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
@@ -61,8 +61,8 @@ def finish(state, rules, work, memory, record, k):
     find_leaning(n, rows.body, work.free, work.islands.of_block, answer.p, work.islands.leans)
     mark_hit(
         n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law, rules.tol,
-        law.restitution, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before, answer.p,
-        answer.v, work.gain, share,
+        law.restitution, law.bend, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before,
+        answer.p, answer.v, work.gain, share,
     )  # fmt: skip
     if held.wanted.size > 0:
         mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, share)
@@ -72,7 +72,7 @@ def finish(state, rules, work, memory, record, k):
     note_contacts(
         record, record.contact_start[k], work.contacts, work.count[FOUND], work.surfaces.material,
         work.surfaces.friction_static, work.surfaces.patch, bodies.planar, work.moving, rows, rules.tol, law.mu,
-        law.scale, answer.p, answer.v, work.frame,
+        law.scale, law.bend, answer.p, answer.v, work.frame,
     )  # fmt: skip
     remember(
         memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
@@ -138,7 +138,7 @@ def find_leaning(n, body, free, island, p, leans):
 
 @bare
 def mark_hit(
-    n, body, J, free, moving, scale, euler, law, tol, restitution, gap, found, island, leans, u, p, v, gain, share
+    n, body, J, free, moving, scale, euler, law, tol, restitution, bend, gap, found, island, leans, u, p, v, gain, share
 ):  # fmt: skip
     """Which bodies move with v⁺ or another share of it, and not with ½ (v + v⁺): their shares; the rest is UNMARKED.
 
@@ -165,9 +165,9 @@ def mark_hit(
         if restitution[i] > 0.0 and leans[island[i]]:
             s = bounced_share(law, gap[found[i]], restitution[i], u[D * i], velocity_of(body, J, moving, i, 0, v))
             share[a], share[b] = max(share[a], s), max(share[b], s)
-        elif euler or u[D * i] < -law.rest_speed or (free[a] and free[b]):
+        elif euler or (free[a] and free[b]) or (bend[D * i] == 0.0 and u[D * i] < -law.rest_speed):
             share[a] = share[b] = END
-        else:
+        elif bend[D * i] == 0.0:  # a rim that rolls has its rows in the middle, where the mean does no work
             own = a if free[a] else b
             for r in range(3):
                 speed += abs(v[own, r])
@@ -202,9 +202,31 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, share):
             if tree.body[k] >= 0:
                 greatest = max(greatest, share[tree.body[k]])
         if greatest != UNMARKED:
-            for k in range(tree.group_start[group], tree.group_start[group + 1]):
-                if tree.body[k] >= 0:
-                    share[tree.body[k]] = greatest
+            share_group(tree, group, greatest, share)
+    carry(held, share)
+
+
+@bare
+def share_group(tree, group, s, share):
+    for k in range(tree.group_start[group], tree.group_start[group + 1]):
+        if tree.body[k] >= 0:
+            share[tree.body[k]] = s
+
+
+@bare
+def carry(held, share):
+    """A body that moves as prescribed, and all that hangs on it by joints, moves with v⁺ where something of that does:
+    what is held between two fingers of a hand would else slip by the difference."""
+    joints, kind, tree = held.rows, held.model.kind, held.tree
+    for away in range(2):  # to the body that moves, and back
+        for j in range(joints.body_a.size):
+            a, b = joints.body_a[j], joints.body_b[j]
+            if kind[a] == MOVING or kind[b] == MOVING:
+                hand, finger = (a, b) if kind[a] == MOVING else (b, a)
+                if away == 0 and share[finger] == END:
+                    share[hand] = END
+                elif away == 1 and share[hand] == END and kind[finger] == FREE:
+                    share_group(tree, tree.group[finger], END, share)
 
 
 @bare
@@ -221,7 +243,7 @@ def velocity_of(body, J, moving, i, c, v):
 
 @bare
 def note_contacts(
-    record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, p, v, frame
+    record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, bend, p, v, frame
 ):  # fmt: skip
     """All contacts found, those left out too. Impulses below tol times the greatest count for nothing in states."""
     D, at, greatest = rows.jacobian.shape[2], 0, 0.0
@@ -248,7 +270,8 @@ def note_contacts(
             continue
         for c in range(min(D, 3)):
             record.impulse[j, c] = p[D * at + c]
-            record.velocity_after[j, c] = velocity_of(rows.body, rows.jacobian, moving, at, c, v)
+            u = velocity_of(rows.body, rows.jacobian, moving, at, c, v)
+            record.velocity_after[j, c] = u + bend[D * at + c]
         if D == 4:
             record.moment[j] = p[D * at + 3]
             record.spin[j] = velocity_of(rows.body, rows.jacobian, moving, at, 3, v)

@@ -34,7 +34,7 @@ from stickslip.scene.model import Floats, Integers, Kind, Model, Motors
 Booleans = NDArray[np.bool_]
 
 # places in Work.count
-FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS, TRIES = range(11)
+FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS, TRIES, BOUNCED = range(12)
 METHODS = (
     *("none", "sweeps", "correction"),  # of the compiled loop
     *("ConeInteriorPoint", "ConeNewton", "NSGS", "BodyNSGS", "APGD", "ADMM", "FixedPoint", "Conic"),
@@ -105,6 +105,8 @@ class Law(NamedTuple):
     sliding: Booleans  # (nb,)
     before: Floats  # (D nb,)   velocities at the start
     restitution: Floats  # (nb,)   of a contact that bounces, else 0
+    target: Floats  # (nb,)   τ of engine/impacts.py of a contact that bounces
+    bend: Floats  # (D nb,)   of the velocities of a rim that rolls: from the start to the middle of the step
     own: Floats  # (d², nb)   W_ii with ε, entries by rows; d = min(D, 3)
     inverse: Floats  # (nb, 9)   of it where that is of use, see solvers/nsgs.py
     scale: Floats  # (nb,)   √ρ, ρ = d / tr W_ii: makes impulses and velocities comparable
@@ -135,13 +137,16 @@ class Islands(NamedTuple):
     stiff: Integers  # (nb,)   1 where an island has joints
     swept: Integers  # (nb,)   how many sweeps an island took, 0 where it was solved outside
     leans: Booleans  # (nb,)   whether something that is not free pushes an island
+    tried: Integers  # (nb,)   which λ of engine/impacts.py
+    share: Floats  # (nb,)   λ
+    first: Floats  # (nb,)   the energy that λ = 1 would gain
     degree: Integers  # (bodies,)   zeros, for engine/correct.py
 
 
 class Work(NamedTuple):
     """All that the steps of a run share and fill anew."""
 
-    count: Integers  # type: ignore[assignment]  # (11,)   FOUND … TRIES
+    count: Integers  # type: ignore[assignment]  # (12,)   FOUND … BOUNCED
     residual: Floats  # (1,)
     wrong: Floats  # (2,)   the worst velocity at a contact, and the worst share of a force outside its cone
     free: Booleans  # (nb,)   whether a body moves by the forces on it
@@ -215,7 +220,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
     )
     return Work(
-        count=np.zeros(11, np.int64),
+        count=np.zeros(12, np.int64),
         residual=np.zeros(1),
         wrong=np.zeros(2),
         free=model.kind == Kind.FREE,
@@ -248,14 +253,15 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
         numbers(blocks, 2, D, 6), integers(blocks + 1), integers(reach), numbers(reach, D, 6),
     )  # fmt: skip
     law: dict[str, Any] = {name: numbers(blocks) for name in Law._fields}
-    law |= {"q": numbers(size), "before": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
+    law |= {"q": numbers(size), "before": numbers(size), "bend": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
     law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
     answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
     answer |= {"free": numbers(bodies, 6), "v": numbers(bodies, 6), "z": numbers(bodies + nodes, 6)}
     answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
-        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), integers(bodies),
+        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), integers(blocks), numbers(blocks),
+        numbers(blocks), integers(bodies),
     )  # fmt: skip
     return {
         "contacts": room_for(capacity),
