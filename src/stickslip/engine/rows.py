@@ -140,7 +140,7 @@ class Islands(NamedTuple):
     tried: Integers  # (nb,)   which λ of engine/impacts.py
     share: Floats  # (nb,)   λ
     first: Floats  # (nb,)   the energy that λ = 1 would gain
-    degree: Integers  # (bodies,)   zeros, for engine/correct.py
+    mark: Integers  # (places,)   zeros, room to count or number places
 
 
 class Work(NamedTuple):
@@ -261,7 +261,7 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
         integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), integers(blocks), numbers(blocks),
-        numbers(blocks), integers(bodies),
+        numbers(blocks), integers(bodies + nodes),
     )  # fmt: skip
     return {
         "contacts": room_for(capacity),
