@@ -42,6 +42,7 @@ METHODS = (
     *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "other"),
 )  # which solved a step
 NO_SOLVE, SWEEPS, CORRECTION = range(3)
+JOINT = -2  # less the number of a joint: in the place of the worst contact, the joint that is worst
 
 
 class Rules(NamedTuple):
@@ -190,7 +191,7 @@ class Record(NamedTuple):
     residual: Floats  # (steps,)
     velocity_error: Floats  # (steps,)
     force_error: Floats  # (steps,)
-    worst: Integers  # (steps,)   contact, of those found in the step; -1 where none is wrong
+    worst: Integers  # (steps,)   contact, of those found in the step; -1 where none is wrong, JOINT - j for joint j
     joint_impulse: Floats  # (steps, nr)
     contact_start: Integers  # (steps + 1,)
     shape_a: Integers  # (capacity,)
