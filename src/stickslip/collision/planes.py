@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from stickslip.collision.manifold import GAP, KEPT, swap
-from stickslip.collision.placement import AXES, CENTRE, SIZE
 from stickslip.collision.spheres import touch_ball
 from stickslip.collision.vectors import ahead, inner, into_frame, into_world, minus
 from stickslip.jit import kernel
@@ -83,33 +82,3 @@ def cylinder_plane(A, plane, margin, spots, count):
             x, y = (radius * (1 - spot), 0.0) if spot % 2 == 0 else (0.0, radius * (2 - spot))
             count = ball_on_plane(A, (x, y, lower), 0.0, plane, margin, rim + 1 + spot, spots, count)
     return count
-
-
-@kernel
-def is_rim(feature):
-    """Is a contact of a cylinder with a plane at the lowest point of a rim?"""
-    return feature in (LOWER_RIM, UPPER_RIM)
-
-
-@kernel
-def lowest_on_rim(table, s, lower, centre, v, time, n_x, n_y, n_z):
-    """The lowest point over a plane with the normal n of the lower or upper rim of cylinder s, after a `time`, as seen
-    from the centre of its body that moves with v."""
-    a_x, a_y, a_z = turned(table[s, AXES + 6], table[s, AXES + 7], table[s, AXES + 8], v, time)
-    c_x, c_y, c_z = turned(
-        table[s, CENTRE] - centre[0], table[s, CENTRE + 1] - centre[1], table[s, CENTRE + 2] - centre[2], v, time
-    )
-    along = n_x * a_x + n_y * a_y + n_z * a_z
-    d_x, d_y, d_z = n_x - along * a_x, n_y - along * a_y, n_z - along * a_z
-    out = table[s, SIZE] / math.sqrt(d_x * d_x + d_y * d_y + d_z * d_z)
-    half = -table[s, SIZE + 1] if lower else table[s, SIZE + 1]
-    return c_x + half * a_x - out * d_x, c_y + half * a_y - out * d_y, c_z + half * a_z - out * d_z
-
-
-@kernel
-def turned(x, y, z, v, time):
-    """A vector fixed in a body that turns with the last three of v, after a time; of the same length."""
-    t_x, t_y, t_z = x + time * (v[4] * z - v[5] * y), y + time * (v[5] * x - v[3] * z), z + time * (v[3] * y - v[4] * x)
-    square, new = x * x + y * y + z * z, t_x * t_x + t_y * t_y + t_z * t_z
-    scale = math.sqrt(square / new) if new > 0.0 else 1.0
-    return scale * t_x, scale * t_y, scale * t_z

@@ -63,7 +63,7 @@ def finish(state, rules, work, memory, record, k):
     find_leaning(n, rows.body, work.free, work.islands.of_block, answer.p, work.islands.leans)
     mark_hit(
         n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law, rules.tol,
-        law.restitution, law.bend, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before,
+        law.restitution, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before,
         answer.p, answer.v, work.gain, share,
     )  # fmt: skip
     if held.wanted.size > 0:
@@ -74,7 +74,7 @@ def finish(state, rules, work, memory, record, k):
     note_contacts(
         record, record.contact_start[k], work.contacts, work.count[FOUND], work.surfaces.material,
         work.surfaces.friction_static, work.surfaces.patch, bodies.planar, work.moving, rows, rules.tol, law.mu,
-        law.scale, law.bend, answer.p, answer.v, work.frame,
+        law.scale, answer.p, answer.v, work.frame,
     )  # fmt: skip
     remember(
         memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
@@ -162,7 +162,7 @@ def find_leaning(n, body, free, island, p, leans):
 
 @bare
 def mark_hit(
-    n, body, J, free, moving, scale, euler, law, tol, restitution, bend, gap, found, island, leans, u, p, v, gain, share
+    n, body, J, free, moving, scale, euler, law, tol, restitution, gap, found, island, leans, u, p, v, gain, share
 ):  # fmt: skip
     """Which bodies move with v⁺ or another share of it, and not with ½ (v + v⁺): their shares; the rest is UNMARKED.
 
@@ -189,9 +189,9 @@ def mark_hit(
         if restitution[i] > 0.0 and leans[island[i]]:
             s = bounced_share(law, gap[found[i]], restitution[i], u[D * i], velocity_of(body, J, moving, i, 0, v))
             share[a], share[b] = max(share[a], s), max(share[b], s)
-        elif euler or (free[a] and free[b]) or (bend[D * i] == 0.0 and u[D * i] < -law.rest_speed):
+        elif euler or u[D * i] < -law.rest_speed or (free[a] and free[b]):
             share[a] = share[b] = END
-        elif bend[D * i] == 0.0:  # a rim that rolls has its rows in the middle, where the mean does no work
+        else:
             own = a if free[a] else b
             for r in range(3):
                 speed += abs(v[own, r])
@@ -267,7 +267,7 @@ def velocity_of(body, J, moving, i, c, v):
 
 @bare
 def note_contacts(
-    record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, bend, p, v, frame
+    record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, p, v, frame
 ):  # fmt: skip
     """All contacts found, those left out too. Impulses below tol times the greatest count for nothing in states."""
     D, at, greatest = rows.jacobian.shape[2], 0, 0.0
@@ -294,8 +294,7 @@ def note_contacts(
             continue
         for c in range(min(D, 3)):
             record.impulse[j, c] = p[D * at + c]
-            u = velocity_of(rows.body, rows.jacobian, moving, at, c, v)
-            record.velocity_after[j, c] = u + bend[D * at + c]
+            record.velocity_after[j, c] = velocity_of(rows.body, rows.jacobian, moving, at, c, v)
         if D == 4:
             record.moment[j] = p[D * at + 3]
             record.spin[j] = velocity_of(rows.body, rows.jacobian, moving, at, 3, v)

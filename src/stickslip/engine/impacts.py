@@ -61,7 +61,7 @@ def hand_on(n, contacts, found, material, restitution, law, body, J, sign, start
             if u >= -law.rest_speed:
                 continue
             falls = contact_velocity(body, J, i, 0, free) - step.before[D * i]
-            if contacts.gap[k] + law.h * (u + falls) < 0.0:
+            if step.restitution[i] > 0.0 or contacts.gap[k] + law.h * (u + falls) < 0.0:  # what bounced has closed
                 e = restitution[material[contacts.shape_a[k]], material[contacts.shape_b[k]]]
                 room[D * i], room[D * i + 1] = done - (1.0 + e) * u, 0.0
                 fastest = max(fastest, -u)

@@ -13,8 +13,6 @@ from __future__ import annotations
 import math
 
 from stickslip.collision.broadphase import find_contacts
-from stickslip.collision.placement import CYLINDER, PLANE, SIZE
-from stickslip.collision.planes import LOWER_RIM, is_rim, lowest_on_rim
 from stickslip.dynamics.articulated import half_substitute
 from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_side, weigh
 from stickslip.dynamics.held import hold, rates, row_rate, run_motors
@@ -36,7 +34,6 @@ from stickslip.jit import bare, inlined
 from stickslip.solvers.nsgs import invert_blocks
 
 HELD = 1e-12  # share of the response without joints below which a row is held by them
-FAR_ROUND = 0.2  # of its radius: how far the lowest point of a rim may run in half a step
 FAR = 3.0  # a limit takes part where this many steps at the joint's speed, or that of the step before, would reach it
 
 
@@ -65,10 +62,6 @@ def prepare(state, rules, work, memory):
     fill_rows(
         n, rows.found, contacts.shape_a, contacts.shape_b, contacts.normal, contacts.point, surfaces.body,
         state.position, bodies.planar, rows.body, rows.frame, rows.jacobian,
-    )  # fmt: skip
-    roll(
-        n, rows.found, contacts, work.collision.kind, work.collision.table, surfaces.body, state.position,
-        state.velocity, h, rules.law.rest_speed, rules.euler, rows.body, rows.frame, rows.jacobian, law.bend,
     )  # fmt: skip
     m = 0
     if held.bounded.size > 0:
@@ -172,47 +165,6 @@ def fill_rows(n, found, shape_a, shape_b, normal, point, shape_body, position, p
         fill_frame(normal[k, 0], normal[k, 1], normal[k, 2], planar, frame[i])
         fill_side(point[k], position[a], 1.0, frame[i], J[i, 0])
         fill_side(point[k], position[b], -1.0, frame[i], J[i, 1])
-
-
-@bare
-def roll(n, found, contacts, kind, table, shape_body, position, velocity, h, rest_speed, euler, body, frame, J, bend):
-    """The rows of rims that roll on planes, with the lowest point where it is in the middle of the step.
-
-    The lowest point runs along the rim while the body turns. Held to a point fixed on the body the rim would come into
-    the plane by a second-order term in every step, and impulses at the place of the start would do work. `bend`: what
-    velocities change by from the start to the middle, J v there less J v here, and once more from the middle to the
-    end; 0 elsewhere, and where the rim hits the plane or its lowest point runs too far. Formulations that step as
-    their papers do (`euler`) have the place of the start.
-    """
-    D = J.shape[2]
-    for i in range(n):
-        k = found[i]
-        for c in range(D):
-            bend[D * i + c] = 0.0
-        a, b = contacts.shape_a[k], contacts.shape_b[k]
-        first = kind[a] == CYLINDER and kind[b] == PLANE
-        if euler or not (first or (kind[a] == PLANE and kind[b] == CYLINDER)) or not is_rim(contacts.feature[k]):
-            continue
-        shape, side, sign = (a, 0, 1.0) if first else (b, 1, -1.0)
-        own = shape_body[shape]
-        x, v, F, before = position[own], velocity[own], frame[i], contact_velocity(body, J, i, 0, velocity)
-        lower = contacts.feature[k] == LOWER_RIM
-        r_x, r_y, r_z = lowest_on_rim(
-            table, shape, lower, x, v, 0.5 * h, sign * F[0, 0], sign * F[0, 1], sign * F[0, 2]
-        )
-        moved = (x[0] + r_x - contacts.point[k, 0]) ** 2 + (x[1] + r_y - contacts.point[k, 1]) ** 2
-        moved += (x[2] + r_z - contacts.point[k, 2]) ** 2
-        if moved > (FAR_ROUND * table[shape, SIZE]) ** 2:
-            continue
-        for c in range(D):
-            bend[D * i + c] = -contact_velocity(body, J, i, c, velocity)
-        fill_side((x[0] + r_x, x[1] + r_y, x[2] + r_z), x, sign, F, J[i, side])
-        for c in range(D):
-            bend[D * i + c] += contact_velocity(body, J, i, c, velocity)
-        if before < -rest_speed - 2.0 * abs(bend[D * i]):  # it hits
-            fill_side(contacts.point[k], x, sign, F, J[i, side])
-            for c in range(D):
-                bend[D * i + c] = 0.0
 
 
 @bare
@@ -320,7 +272,7 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         u = law.before[D * i : D * i + D]
         slip = slip_of(u[1], u[2] if D > 2 else 0.0, u[3] if D > 3 else 0.0, surfaces.patch[a, b])
         e = surfaces.restitution[a, b]
-        bouncing = law.bend[D * i] == 0.0 and bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
+        bouncing = bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
         law.restitution[i] = e if bouncing else 0.0
         d, law.compliance[i] = normal_terms(
             numbers, contacts.gap[k], e, u[0], bouncing, surfaces.stiffness[a, b], surfaces.damping[a, b]
@@ -333,8 +285,6 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         )
         law.shift[i] = 0.0 if associated else law.mu[i]
         law.q[D * i] += d
-        for c in range(D):
-            law.q[D * i + c] += law.bend[D * i + c]
 
 
 @bare

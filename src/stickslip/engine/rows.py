@@ -107,7 +107,6 @@ class Law(NamedTuple):
     before: Floats  # (D nb,)   velocities at the start
     restitution: Floats  # (nb,)   of a contact that bounces, else 0
     target: Floats  # (nb,)   τ of engine/impacts.py of a contact that bounces
-    bend: Floats  # (D nb,)   of the velocities of a rim that rolls: from the start to the middle of the step
     own: Floats  # (d², nb)   W_ii with ε, entries by rows; d = min(D, 3)
     inverse: Floats  # (nb, 9)   of it where that is of use, see solvers/nsgs.py
     scale: Floats  # (nb,)   √ρ, ρ = d / tr W_ii: makes impulses and velocities comparable
@@ -254,7 +253,7 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
         numbers(blocks, 2, D, 6), integers(blocks + 1), integers(reach), numbers(reach, D, 6),
     )  # fmt: skip
     law: dict[str, Any] = {name: numbers(blocks) for name in Law._fields}
-    law |= {"q": numbers(size), "before": numbers(size), "bend": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
+    law |= {"q": numbers(size), "before": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
     law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
     answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
     answer |= {"free": numbers(bodies, 6), "v": numbers(bodies, 6), "z": numbers(bodies + nodes, 6)}

@@ -134,7 +134,8 @@ def routh(impact: Routh, rows: ActiveRows, solve: Solve) -> RowImpulses:
     W, u, p, fall = rows.W, rows.before.copy(), np.zeros((k, d)), rows.falls[rows.normal]
     bounced, stronge = np.zeros(k, bool), impact.restitution == "stronge"
     for _ in range(IMPACTS * k):
-        closes = (u[:, 0] < -impact.rest_speed) & (rows.gap + rows.h * (u[:, 0] + fall) < 0)
+        would_close = bounced | (rows.gap + rows.h * (u[:, 0] + fall) < 0)  # what bounced has closed
+        closes = would_close & (u[:, 0] < -impact.rest_speed)
         if not closes.any():
             break
         i = int(np.argmin(np.where(closes, u[:, 0], np.inf)))

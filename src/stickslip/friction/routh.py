@@ -31,6 +31,7 @@ from stickslip.jit import kernel
 FINE = 1000  # steps by which compression is divided in space, where the slip turns
 MOST = 100 * FINE  # steps at most
 STOPPED = 1e-13  # slip, over the speed of the approach, below which it has ended
+STRAIGHT = 1e-9  # sine of the angle between slip and its rate that is rounding
 ANGLES = 720  # among which a direction is looked for in which slip grows
 
 
@@ -44,7 +45,7 @@ def single_impact(W, u, mu, e, stronge):
     step_most = -u[0] / W[0, 0] / FINE if d > 2 else math.inf
     for _ in range(MOST):
         slip = slip_rate(W, now, mu, small, s, rate)
-        step, stops = step_most, False
+        step, stops = step_most if slip else math.inf, False
         if slip:  # where the slip ends, if nothing else comes first
             speed, against = 0.0, 0.0
             for a in range(1, d):
@@ -73,6 +74,8 @@ def single_impact(W, u, mu, e, stronge):
         p[0] += step
         for a in range(1, d):
             p[a] += step * s[a]
+        if d > 2 and slip:
+            straighten(now, small, rate)
         for a in range(d):
             now[a] += step * rate[a]
         if stops:
@@ -89,6 +92,15 @@ def single_impact(W, u, mu, e, stronge):
         if last:
             break
     return p
+
+
+@kernel
+def straighten(u, small, rate):
+    """Slip that does not turn but for rounding does not turn: across a slip that has just begun that would grow."""
+    speed, change = math.hypot(u[1], u[2]), math.hypot(rate[1], rate[2])
+    if speed > small and abs(u[1] * rate[2] - u[2] * rate[1]) <= STRAIGHT * speed * change:
+        along = (u[1] * rate[1] + u[2] * rate[2]) / speed
+        rate[1], rate[2] = along * u[1] / speed, along * u[2] / speed
 
 
 @kernel
