@@ -60,6 +60,7 @@ from stickslip.friction.coulomb import Coulomb as Coulomb
 from stickslip.friction.hybrid import Hybrid as Hybrid
 from stickslip.friction.impact import Newton as Newton
 from stickslip.friction.impact import Poisson as Poisson
+from stickslip.friction.impact import Routh as Routh
 from stickslip.friction.limit_surface import LimitSurface as LimitSurface
 from stickslip.friction.limit_surface import static_kinetic as static_kinetic
 from stickslip.friction.limit_surface import stribeck as stribeck

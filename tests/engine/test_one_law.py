@@ -51,7 +51,7 @@ def normal_velocity(law, e, u, gap, springs):
     """u_n at the end of the step, by the complementarity of one contact."""
     free = u - H * G
     if bounces(e, u, gap):
-        return max(free, -e * u if isinstance(law.impact, ss.Newton) else -e * free)
+        return max(free, -e * u)
     if law.stabilisation is None:
         return free if gap > 0 else max(free, 0.0)
     if isinstance(law.stabilisation, ss.Gap) and gap > 0:
@@ -70,7 +70,7 @@ def expected(law, e, u, gap, springs, slip):
     u_n = normal_velocity(law, e, u, gap, springs)
     p_n = bearing = M * (u_n - u + H * G)
     if isinstance(law.impact, ss.Poisson) and bounces(e, u, gap) and not isinstance(law, ss.Box | ss.Hybrid):
-        bearing = p_n / (1 + e)  # what is given back has no friction, but a bound that is known has all of it
+        bearing = p_n + e * M * u  # what is given back has no friction, but a bound that is known has all of it
     return np.array([u_n, slip - MU * bearing / M if slip else 0.0]), p_n
 
 

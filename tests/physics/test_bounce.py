@@ -34,21 +34,23 @@ def test_newton_answers_the_velocity(friction):
 
 @EVERY
 def test_poisson_answers_the_impulse(friction):
-    """Compression stops the ball and what gravity adds in the step, expansion gives e times that impulse."""
+    """Compression stops the ball, expansion gives e times that impulse, and the weight is carried for the step."""
     h = 0.005
     scene, ball = dropped(0.05)
     run = simulate(scene, 0.15, h, replace(friction, impact=ss.Poisson()))
     v = run.velocity(ball)[:, 2]
     k = bounces(v)
     assert k.size == 1
-    np.testing.assert_allclose(v[k + 1], E * (G * h - v[k]), rtol=1e-9)
-    np.testing.assert_allclose(run.contacts(step=int(k[0])).impulse[0, 0], (1 + E) * 2.0 * (G * h - v[k[0]]), rtol=1e-9)
+    np.testing.assert_allclose(v[k + 1], -E * v[k], rtol=1e-9)
+    np.testing.assert_allclose(run.contacts(step=int(k[0])).impulse[0, 0], 2.0 * (G * h - (1 + E) * v[k[0]]), rtol=1e-9)
 
 
-@pytest.mark.parametrize("impact", [ss.Newton(), ss.Poisson()], ids=str)
+LAWS = pytest.mark.parametrize("impact", [ss.Newton(), ss.Poisson(), ss.Routh(), ss.Routh("poisson")], ids=str)
+
+
+@LAWS
 def test_heights_fall_by_the_square_of_e(impact):
-    """Those of Newton's rule are exact, but seen at the ends of steps; Poisson's rule returns e times what gravity adds
-    in the step of the impact too, at most (v + v⁺) h of the height."""
+    """Exactly, but seen at the ends of steps."""
     height, h = 1.0, 1e-3
     scene, ball = dropped(height)
     run = ss.simulate(scene, 1.2, h, friction=ss.Coulomb(impact=impact))
@@ -57,10 +59,7 @@ def test_heights_fall_by_the_square_of_e(impact):
     z = run.position(ball)[:, 2] - 0.1
     rises = np.array([z[first:last].max() for first, last in pairwise(k[:3])])
     expected = height * E ** (2 * np.arange(1, 3))
-    speed = np.sqrt(2 * G * height) * E ** np.arange(3)
-    drift = np.cumsum((speed[:-1] + speed[1:]) * h / expected) * expected
-    seen = G * h**2 / 8
-    assert (np.abs(rises - expected) <= seen * 1.001 + (drift if isinstance(impact, ss.Poisson) else 0)).all()
+    assert (np.abs(rises - expected) <= G * h**2 / 8 * 1.001).all()
 
 
 @EVERY
@@ -135,7 +134,7 @@ def test_a_system_in_its_own_coordinates_bounces_as_a_scene_does():
     np.testing.assert_allclose(run.v[:, 0], same.velocity(ball)[:, 2], atol=1e-9)
 
 
-@pytest.mark.parametrize("impact", [ss.Newton(), ss.Poisson()], ids=str)
+@LAWS
 def test_a_row_of_equal_balls_hands_the_speed_on(impact):
     """One elastic impact at a time, as the balls are apart: the last one leaves with the speed of the first."""
     scene = ss.Scene(gravity=(0, 0, 0))
@@ -147,6 +146,69 @@ def test_a_row_of_equal_balls_hands_the_speed_on(impact):
     ]
     run = ss.simulate(scene, 1.0, 0.01, friction=ss.Coulomb(impact=impact))
     np.testing.assert_allclose([run.velocity(ball)[-1, 0] for ball in balls], [0, 0, 0, 1.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("impact", [ss.Newton(), ss.Routh()], ids=str)
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 1e-4])
+@pytest.mark.parametrize("moving", [1, 2])
+def test_newtons_cradle(impact, gap, moving):
+    """Five equal balls that touch, or nearly: as many fly off as came, and the others rest."""
+    scene = ss.Scene(gravity=(0, 0, 0))
+    balls = [
+        scene.add_sphere(
+            0.1,
+            mass=1.0,
+            position=(i * (0.2 + gap) - (0.05 if i < moving else 0.0), 0, 0),
+            velocity=(1.0 if i < moving else 0.0, 0, 0),
+            restitution=1.0,
+        )
+        for i in range(5)
+    ]
+    run = ss.simulate(scene, 0.3, 0.01, friction=ss.Coulomb(impact=impact))
+    expected = [0.0] * (5 - moving) + [1.0] * moving
+    np.testing.assert_allclose([run.velocity(ball)[-1, 0] for ball in balls], expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("h", [1e-2, 2e-3])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_box_that_tumbles_gains_nothing(h, seed):
+    """Newton's rule with friction would: e = 0.9, μ = 0.5, thrown with spin."""
+    random = np.random.default_rng(seed)
+    scene = ss.Scene()
+    scene.add_plane(friction=0.5, restitution=0.9)
+    orientation = random.standard_normal(4)
+    scene.add_box(
+        (0.2, 0.3, 0.4),
+        mass=1.0,
+        position=(0, 0, 1),
+        orientation=tuple(orientation / np.linalg.norm(orientation)),
+        velocity=tuple(random.standard_normal(3)),
+        spin=tuple(5 * random.standard_normal(3)),
+    )
+    energy = ss.simulate(scene, 1.5, h).energy
+    assert np.diff(energy).max() <= 1e-9 * energy[0]
+    assert energy[-1] > 0.1 * energy[0]  # it still bounces
+
+
+@pytest.mark.parametrize("impact", [ss.Newton(), ss.Poisson(), ss.Routh()], ids=str)
+@pytest.mark.parametrize("slide", [0.5, 8.0])
+def test_a_ball_that_slides_and_bounces(impact, slide):
+    """Friction changes the slip of a ball by 7/2 over its mass: it slides through, with μ times the normal impulse, or
+    rolls off. Gravity acts in the step beside, and under Poisson's rule what is given back comes without friction."""
+    e, mu, h, m = 0.5, 0.2, 1e-3, 2.0
+    scene = ss.Scene()
+    scene.add_plane(restitution=e, friction=mu)
+    ball = scene.add_sphere(0.1, mass=m, position=(0, 0, 0.1), velocity=(slide, 0, -2.0))
+    run = ss.simulate(scene, h, h, friction=ss.Coulomb(impact=impact))
+    v, spin = run.velocity(ball)[-1], run.spin(ball)[-1]
+    assert v[2] == pytest.approx(e * 2.0, rel=1e-9)
+    slip = v[0] - 0.1 * spin[1]
+    impulse = (1 + e) * 2.0 + G * h  # over the mass
+    given = 2.0 + G * h if isinstance(impact, ss.Poisson) else impulse
+    if slide - 3.5 * mu * given > 0:
+        assert slip == pytest.approx(slide - 3.5 * mu * given, rel=1e-9)
+    else:
+        assert slip == pytest.approx(0.0, abs=1e-9)
 
 
 def test_what_falls_slower_than_the_rest_speed_stays():

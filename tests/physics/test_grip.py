@@ -56,3 +56,25 @@ def test_a_weak_grip_lets_it_slide(friction, guided):
     scene, capsule = gripped(0.9, guided)
     moved = displacement(simulate(scene, t, h, replace(friction, stabilisation=SPRINGS)), capsule)
     np.testing.assert_allclose(moved, [0.0, 0.0, -0.1 * G * t * (t + h) / 2], atol=1e-5)
+
+
+@pytest.mark.parametrize("h", [4e-3, 2e-3])
+def test_what_a_shaken_hand_holds_moves_with_its_fingers(h):
+    """A hand moved as prescribed, 5 Hz and up to 1 g; two fingers slide on it and press twenty times as hard as needed.
+    Nothing slips, so nothing may move against the fingers, in any step."""
+    scene, rate, most = ss.Scene(), 2 * np.pi * 5.0, G / (2 * np.pi * 5.0)
+
+    def velocity(time):
+        return 0.0, 0.5 * most * np.sin(rate * time), most * np.sin(rate * time)
+
+    hand = scene.add_box((0.3, 0.1, 0.05), moving=True, position=(0, 0, 0.3), velocity=velocity)
+    box = scene.add_box(0.1, mass=0.5, position=(0, 0, 0.15), friction=0.8)
+    fingers = []
+    for side in (-1, 1):
+        finger = scene.add_box((0.02, 0.06, 0.15), mass=0.3, position=(side * 0.06, 0, 0.15), friction=0.8)
+        force = 20 * 0.5 * G / (2 * 0.8)
+        scene.add_slider(finger, hand, position=(side * 0.06, 0, 0.15), axis=(-side, 0, 0), effort=force)
+        fingers.append(finger)
+    run = ss.simulate(scene, 0.4, h)
+    held = run.position(box) - sum(run.position(finger) for finger in fingers) / 2
+    assert np.abs(held - held[0]).max() < 1e-6

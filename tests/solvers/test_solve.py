@@ -1,5 +1,6 @@
 """The door: names, values, tolerances, what `auto` ran, and every public problem beside the clone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -189,3 +190,18 @@ def test_public_friction_problems(path):
     problem = ss.load(path)
     answer = ss.solve(problem, tol=1e-8).require()
     assert ss.residual(problem, answer.x) == answer.residual <= 1e-8
+
+
+ROCKS = DATA / "fc3d_RockPile_tob1.h5"
+
+
+@pytest.mark.skipif(not ROCKS.exists(), reason="the public test sets are not beside the clone (../shared/data)")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_newton_follows_the_interior_point_method(seed):
+    """463 contacts on which the interior point method ends at 2e-4: Newton's method takes it from there, or from where
+    a second start inside the cones ended, whatever the last bits of the problem; the slow methods are not asked."""
+    rocks = ss.load(ROCKS)
+    noise = 1e-13 * np.random.default_rng(seed).standard_normal(rocks.size)
+    answer = ss.solve(replace(rocks, q=rocks.q * (1 + noise)), tol=1e-8).require()
+    names = {type(attempt.solver).__name__ for attempt in answer.attempts}
+    assert names <= {"NSGS", "ConeInteriorPoint", "ConeNewton"}

@@ -36,7 +36,7 @@ from stickslip.dynamics.rotations import to_matrix, turn
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
-STATIC, FREE = int(Kind.STATIC), int(Kind.FREE)
+STATIC, MOVING, FREE = int(Kind.STATIC), int(Kind.MOVING), int(Kind.FREE)
 MEAN, END = 0.5, 1.0  # shares of v⁺ in the velocity by which a body moves
 NEWTON_LIMIT = 20
 CLOSE = 1e-15  # relative Newton step after which ω is exact to rounding

@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.dynamics.motion import drift
 from stickslip.engine.boxed import advance, boxed
 from stickslip.engine.finish import begin
-from stickslip.engine.march import FRESH, LOOK, Ended
+from stickslip.engine.march import FRESH, LOOK, Ended, once_more
 from stickslip.engine.outside import (
     Solved,
     finish_sweeps,
@@ -24,6 +24,7 @@ from stickslip.engine.outside import (
 )
 from stickslip.engine.rows import (
     ACTIVE,
+    BOUNCED,
     FOUND,
     ISLAND,
     ITERATIONS,
@@ -190,6 +191,8 @@ class Engine:
         count[METHOD] = method_number(solved.answer.solver)
         if not solved.ok or count[STATUS] == Status.SOLVED:
             count[STATUS] = solved.status
+        if count[BOUNCED] > 0 and once_more(work, island):
+            return island
         work.residual[0] = max(work.residual[0], solved.answer.residual)
         return island + 1
 

@@ -14,19 +14,21 @@ import math
 import numpy as np
 
 from stickslip.dynamics.contact_rows import fill_frame, push
-from stickslip.dynamics.held import articulate, fasten, follow, halve, hold, rates, row_rate, set_out
+from stickslip.dynamics.held import NOTABLE, articulate, fasten, follow, halve, hold, rates, row_rate, set_out
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import END, FREE, MEAN, arrive, move
+from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, move
 from stickslip.engine.prepare import copy
-from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, METHOD, STATUS
+from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, JOINT, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import TAKES_PART, bounced_share
 from stickslip.jit import bare, inlined, kernel
 from stickslip.problems.contact_states import State as ContactState
+from stickslip.solvers.status import SOLVED, Status
 
 ROUNDING = 1e-10  # share of the speeds of a contact up to which its impulse is none
 UNMARKED = -1.0  # a share that is not known yet
 OPEN, STICK, SLIP = (int(state) for state in ContactState)
+INEXACT, STALLED = int(Status.INEXACT), int(Status.STALLED)
 
 
 @bare
@@ -61,8 +63,8 @@ def finish(state, rules, work, memory, record, k):
     find_leaning(n, rows.body, work.free, work.islands.of_block, answer.p, work.islands.leans)
     mark_hit(
         n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law, rules.tol,
-        law.restitution, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before, answer.p,
-        answer.v, work.gain, share,
+        law.restitution, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before,
+        answer.p, answer.v, work.gain, share,
     )  # fmt: skip
     if held.wanted.size > 0:
         mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, share)
@@ -91,7 +93,29 @@ def finish(state, rules, work, memory, record, k):
         hold(held, 1.0, state.velocity)
         follow(held, state)
     record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
+    if held.wanted.size > 0:
+        row, far = loosest(held, bodies.radius)
+        if not far <= rules.tol:
+            work.wrong[0] = max(work.wrong[0], (abs(held.rows.error[row]) - abs(held.before[row])) / h)
+            work.residual[0] = max(far, work.residual[0])
+            record.worst[k] = JOINT - held.rows.joint[row]
+            if work.count[STATUS] == SOLVED or not far <= rules.accept:
+                work.count[STATUS] = INEXACT if far <= rules.accept else STALLED
     note(record, k, work.count, work.residual[0], work.wrong, held.impulse, state)
+
+
+@bare
+def loosest(held, radius):
+    """The rigid joint row whose error has grown most in the step, and by how much, over the size of its bodies."""
+    rows, row, most = held.rows, 0, 0.0
+    for i in range(held.before.size):
+        if rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf:
+            grown = abs(rows.error[i]) - abs(held.before[i]) - NOTABLE
+            if not grown <= 0.0:
+                grown /= max(radius[rows.body_a[i]], radius[rows.body_b[i]])
+                if not grown <= most:
+                    row, most = i, grown
+    return row, most
 
 
 @bare
@@ -202,9 +226,31 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, share):
             if tree.body[k] >= 0:
                 greatest = max(greatest, share[tree.body[k]])
         if greatest != UNMARKED:
-            for k in range(tree.group_start[group], tree.group_start[group + 1]):
-                if tree.body[k] >= 0:
-                    share[tree.body[k]] = greatest
+            share_group(tree, group, greatest, share)
+    carry(held, share)
+
+
+@bare
+def share_group(tree, group, s, share):
+    for k in range(tree.group_start[group], tree.group_start[group + 1]):
+        if tree.body[k] >= 0:
+            share[tree.body[k]] = s
+
+
+@bare
+def carry(held, share):
+    """A body that moves as prescribed, and all that hangs on it by joints, moves with v⁺ where something of that does:
+    what is held between two fingers of a hand would else slip by the difference."""
+    joints, kind, tree = held.rows, held.model.kind, held.tree
+    for away in range(2):  # to the body that moves, and back
+        for j in range(joints.body_a.size):
+            a, b = joints.body_a[j], joints.body_b[j]
+            if kind[a] == MOVING or kind[b] == MOVING:
+                hand, finger = (a, b) if kind[a] == MOVING else (b, a)
+                if away == 0 and share[finger] == END:
+                    share[hand] = END
+                elif away == 1 and share[hand] == END and kind[finger] == FREE:
+                    share_group(tree, tree.group[finger], END, share)
 
 
 @bare

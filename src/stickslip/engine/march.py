@@ -21,8 +21,21 @@ from stickslip.collision.broadphase import find_contacts
 from stickslip.dynamics.held import row_rate
 from stickslip.dynamics.motion import comes_further
 from stickslip.engine.finish import end_velocities, finish
+from stickslip.engine.impacts import lowers
 from stickslip.engine.prepare import prepare
-from stickslip.engine.rows import BOUNDED, FOUND, ISLAND, ISLANDS, ITERATIONS, LIMITS, METHOD, STATUS, TRIES
+from stickslip.engine.rows import (
+    ACTIVE,
+    BOUNCED,
+    BOUNDED,
+    FOUND,
+    ISLAND,
+    ISLANDS,
+    ITERATIONS,
+    LIMITS,
+    METHOD,
+    STATUS,
+    TRIES,
+)
 from stickslip.engine.settle import TO_ACCEPT, TO_TOL, UNSOLVED, settle
 from stickslip.jit import bare
 from stickslip.solvers.status import SOLVED, Status
@@ -65,12 +78,15 @@ def march(state, rules, work, memory, record, first, island):
                 count[ISLAND] = i
                 if not rules.swept:
                     return k, OUTSIDE
-                sweeps, error, far, method = settle(work, rules, i)
-                work.islands.swept[i], work.islands.hard[i] = sweeps, far != TO_TOL
-                count[ITERATIONS] += sweeps
-                count[METHOD] = max(count[METHOD], method)
-                if far == UNSOLVED:
-                    return k, OUTSIDE
+                while True:
+                    sweeps, error, far, method = settle(work, rules, i)
+                    work.islands.swept[i], work.islands.hard[i] = sweeps, far != TO_TOL
+                    count[ITERATIONS] += sweeps
+                    count[METHOD] = max(count[METHOD], method)
+                    if far == UNSOLVED:
+                        return k, OUTSIDE
+                    if count[BOUNCED] == 0 or not once_more(work, i):
+                        break
                 if far == TO_ACCEPT and count[STATUS] == SOLVED:
                     count[STATUS] = INEXACT
                 work.residual[0] = max(work.residual[0], error)
@@ -91,6 +107,17 @@ def march(state, rules, work, memory, record, first, island):
             count[LIMITS] = 1  # once more, with all limits
         finish(state, rules, work, memory, record, k)
     return record.residual.size, DONE
+
+
+@bare
+def once_more(work, island):
+    """Must an island that bounces be solved again, lest it gain energy (engine/impacts.py)?"""
+    rows, law, answer, islands = work.rows, work.law, work.answer, work.islands
+    return lowers(
+        islands.member[islands.start[island] : islands.start[island + 1]], work.count[ACTIVE], island, rows.body,
+        rows.jacobian, rows.start, rows.place, rows.G, answer.free, law.target, law.before, answer.p, answer.z,
+        islands.tried, islands.share, islands.first, law.q,
+    )  # fmt: skip
 
 
 @bare

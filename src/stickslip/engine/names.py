@@ -4,8 +4,8 @@
     formulation("coulomb", stabilisation="relaxation", stiffness=1e6)
     read_formulation("stewart_trinkle:directions=4")              at the command line
 
-Settings are the fields of the class. `stabilisation` is gap, relaxation or none, `impact` is newton or poisson, and the
-fields of these stand beside them: recovery; stiffness, damping, stiffness_tangent, damping_tangent; rest_speed.
+Settings are the fields of the class. `stabilisation` is gap, relaxation or none, `impact` is newton, poisson or routh,
+and the fields of these stand beside them: recovery; stiffness, damping, stiffness_tangent, damping_tangent; rest_speed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stickslip.friction.compliant_cylinder import CompliantCylinder
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.hybrid import Hybrid
-from stickslip.friction.impact import Newton, Poisson
+from stickslip.friction.impact import Newton, Poisson, Routh
 from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.stabilisation import Gap, Relaxation
@@ -45,7 +45,7 @@ FORMULATIONS: dict[str, type] = {
 # the settings that are values of their own
 PARTS: dict[str, dict[str, Any]] = {
     "stabilisation": {"gap": Gap(), "relaxation": Relaxation(), "none": None},
-    "impact": {"newton": Newton(), "poisson": Poisson()},
+    "impact": {"newton": Newton(), "poisson": Poisson(), "routh": Routh()},
 }
 WORDS = {"true": True, "false": False, "none": None}
 

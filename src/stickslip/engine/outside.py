@@ -21,7 +21,7 @@ from stickslip.engine.rows import ACTIVE, BOUNDED, Rules, Work
 from stickslip.engine.sweep import judged, respond
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
-from stickslip.friction.impact import RowImpulses, poisson
+from stickslip.friction.impact import RowImpulses, stepped
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Indices, Matrix, as_dense
 from stickslip.problems.residual import judge
@@ -41,7 +41,7 @@ class Solved:
     """What the outside found for an island."""
 
     impulses: RowImpulses
-    answer: Solution  # of the mathematical problem; the worse of two under Poisson's rule
+    answer: Solution  # of the mathematical problem; the worst of several under Poisson's and Routh's rule
     iterations: int  # of all that ran
     status: Status  # SOLVED, INEXACT where the residual is accepted, or the answer's
 
@@ -70,7 +70,13 @@ def rows_of(
     i, t = members[members < n], members[members >= n]
     law, found, answer = work.law, work.rows.found[i], work.answer
     component = (D * i[:, None] + np.arange(D)).ravel()
-    slip = law.before[component].reshape(-1, D)[:, 1:]
+    before = law.before[component].reshape(-1, D)
+    slip, falls = before[:, 1:], np.zeros(D * i.size + t.size)
+    for side in range(2):
+        falls[: before.size] += np.einsum(
+            "icr,ir->ic", work.rows.jacobian[i, side], answer.free[work.rows.body[i, side]]
+        ).ravel()
+    falls[: before.size] -= before.ravel()
     previous = answer.start[component].reshape(-1, D)
     soft = law.compliance_tangent[i]
     contacts, surfaces = work.contacts, work.surfaces
@@ -91,6 +97,10 @@ def rows_of(
         compliance_tangent=soft,
         bristle=-(soft[:, None] * previous[:, 1:] + law.damped[i][:, None] * slip),
         returned=np.zeros(i.size) if rules.law.answers else law.restitution[i],
+        restitution=surfaces.restitution[a, b],
+        gap=contacts.gap[found],
+        before=before,
+        falls=falls,
         patch=surfaces.patch[a, b],
         grain=np.zeros(i.size) if grain is None else grain_angles(work, i, *grain),
         point=contacts.point[found],
@@ -200,12 +210,12 @@ def solve_rows(
         return posed.decode(answers[-1].x)
 
     if formulation.lagged and new.any():
-        smooth = poisson(replace(rows, mu=np.zeros(rows.count)), solve_once)
+        smooth = stepped(formulation.impact, replace(rows, mu=np.zeros(rows.count)), solve_once)
         answers.clear()
         previous = rows.previous.copy()
         previous[new, 0] = smooth.p[new, 0]
         rows = replace(rows, previous=previous)
-    impulses = poisson(rows, solve_once)
+    impulses = stepped(formulation.impact, rows, solve_once)
     worst = min(answers, key=lambda answer: (answer.solved, -answer.residual))
     return Solved(impulses, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
 

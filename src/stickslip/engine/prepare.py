@@ -18,7 +18,8 @@ from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_s
 from stickslip.dynamics.held import hold, rates, row_rate, run_motors
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import free_motion
-from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLANDS, LIMITS, NEEDED
+from stickslip.engine.impacts import WHOLE, hand_on
+from stickslip.engine.rows import ACTIVE, BOUNCED, BOUNDED, FOUND, ISLANDS, LIMITS, NEEDED
 from stickslip.friction.terms import (
     NOTHING,
     TAKES_PART,
@@ -85,6 +86,15 @@ def prepare(state, rules, work, memory):
     own_blocks(
         n, m, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.own, law.inverse, law.scale
     )  # fmt: skip
+    count[BOUNCED] = 0
+    if rules.law.answers and any_bounces(n, law.restitution):
+        count[BOUNCED] = hand_on(
+            n, contacts, rows.found, surfaces.material, surfaces.restitution, rules.law, rows.body, rows.jacobian,
+            work.sign, rows.start, rows.place, rows.G, law.own, answer.free, law, answer.u, answer.z,
+        )  # fmt: skip
+        invert_again(n, law.own, law.mu, law.inverse)
+        for i in range(n + m):
+            work.islands.tried[i], work.islands.share[i] = WHOLE, 1.0
     recall(
         n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.moved, answer.waited,
         answer.start, answer.trend, answer.p,
@@ -327,6 +337,21 @@ def own_blocks(n, m, sign, start, place, G, compliance, soft, mu, own, V, scale)
             trace = (trace + own[3, i] if d == 2 else trace + own[4, i] + own[8, i]) / d
         scale[i] = 1.0 / math.sqrt(trace) if trace > 0.0 else 1.0
     if d == 3:
+        invert_blocks(own[:, :n], mu[:n], V[:n])
+
+
+@bare
+def any_bounces(n, restitution):
+    for i in range(n):  # noqa: SIM110
+        if restitution[i] > 0.0:
+            return True
+    return False
+
+
+@bare
+def invert_again(n, own, mu, V):
+    """After changes of W_ii."""
+    if own.shape[0] == 9:
         invert_blocks(own[:, :n], mu[:n], V[:n])
 
 

@@ -34,7 +34,7 @@ from stickslip.scene.model import Floats, Integers, Kind, Model, Motors
 Booleans = NDArray[np.bool_]
 
 # places in Work.count
-FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS, TRIES = range(11)
+FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS, TRIES, BOUNCED = range(12)
 METHODS = (
     *("none", "sweeps", "correction"),  # of the compiled loop
     *("ConeInteriorPoint", "ConeNewton", "NSGS", "BodyNSGS", "APGD", "ADMM", "FixedPoint", "Conic"),
@@ -42,6 +42,7 @@ METHODS = (
     *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "other"),
 )  # which solved a step
 NO_SOLVE, SWEEPS, CORRECTION = range(3)
+JOINT = -2  # less the number of a joint: in the place of the worst contact, the joint that is worst
 
 
 class Rules(NamedTuple):
@@ -105,6 +106,7 @@ class Law(NamedTuple):
     sliding: Booleans  # (nb,)
     before: Floats  # (D nb,)   velocities at the start
     restitution: Floats  # (nb,)   of a contact that bounces, else 0
+    target: Floats  # (nb,)   τ of engine/impacts.py of a contact that bounces
     own: Floats  # (d², nb)   W_ii with ε, entries by rows; d = min(D, 3)
     inverse: Floats  # (nb, 9)   of it where that is of use, see solvers/nsgs.py
     scale: Floats  # (nb,)   √ρ, ρ = d / tr W_ii: makes impulses and velocities comparable
@@ -137,13 +139,16 @@ class Islands(NamedTuple):
     swept: Integers  # (nb,)   how many sweeps an island took, 0 where it was solved outside
     hard: Booleans  # (nb,)   whether the loop does not solve it to tol
     leans: Booleans  # (nb,)   whether something that is not free pushes an island
+    tried: Integers  # (nb,)   which λ of engine/impacts.py
+    share: Floats  # (nb,)   λ
+    first: Floats  # (nb,)   the energy that λ = 1 would gain
     mark: Integers  # (places,)   zeros, room to count or number places
 
 
 class Work(NamedTuple):
     """All that the steps of a run share and fill anew."""
 
-    count: Integers  # type: ignore[assignment]  # (11,)   FOUND … TRIES
+    count: Integers  # type: ignore[assignment]  # (12,)   FOUND … BOUNCED
     residual: Floats  # (1,)
     wrong: Floats  # (2,)   the worst velocity at a contact, and the worst share of a force outside its cone
     free: Booleans  # (nb,)   whether a body moves by the forces on it
@@ -188,7 +193,7 @@ class Record(NamedTuple):
     residual: Floats  # (steps,)
     velocity_error: Floats  # (steps,)
     force_error: Floats  # (steps,)
-    worst: Integers  # (steps,)   contact, of those found in the step; -1 where none is wrong
+    worst: Integers  # (steps,)   contact, of those found in the step; -1 where none is wrong, JOINT - j for joint j
     joint_impulse: Floats  # (steps, nr)
     contact_start: Integers  # (steps + 1,)
     shape_a: Integers  # (capacity,)
@@ -218,7 +223,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
     )
     return Work(
-        count=np.zeros(11, np.int64),
+        count=np.zeros(12, np.int64),
         residual=np.zeros(1),
         wrong=np.zeros(2),
         free=model.kind == Kind.FREE,
@@ -258,8 +263,8 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")} | {"waited": integers(blocks)}
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
-        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), np.zeros(blocks, np.bool_),
-        integers(bodies + nodes),
+        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), np.zeros(blocks, np.bool_), integers(blocks),
+        numbers(blocks), numbers(blocks), integers(bodies + nodes),
     )  # fmt: skip
     return {
         "contacts": room_for(capacity),

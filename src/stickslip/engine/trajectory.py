@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.engine.recorder import CONTACT, EVENT, SCENE, Header, Record, open_record, save_record
+from stickslip.engine.rows import JOINT
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import InputError
 from stickslip.friction.terms import APART
@@ -159,7 +160,11 @@ class Trajectory:
         "velocity_error", "(n,) the worst velocity at a contact that its law does not allow [m/s]"
     )
     force_error = Recorded("force_error", "(n,) the worst share of a friction force that is outside its cone")
-    worst = Recorded("worst", "(n,) the contact of that velocity, among those of its step; -1 where none is", np.int64)
+    worst = Recorded(
+        "worst",
+        "(n,) the contact of that velocity, among those of its step; -1 where none is, -2 - j for joint j",
+        np.int64,
+    )
     iterations = Recorded("iterations", "(n,)", np.int64)
     seconds = Recorded("seconds", "(n,) that each step took [s]")
 
@@ -193,6 +198,8 @@ class Trajectory:
 
     def _place_of(self, step: int) -> str:
         """Between which bodies the worst contact of a step is."""
+        if self.header.world == SCENE and self.worst[step] <= JOINT:
+            return f" at the joint {self.header.joint_names[JOINT - self.worst[step]]!r}"
         if self.header.world != SCENE or not 0 <= self.worst[step] < self.contact_count[step]:
             return ""
         table = self.contacts(step=step)

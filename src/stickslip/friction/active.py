@@ -53,7 +53,11 @@ class ActiveRows:
     previous: Dense  # (k, d)   impulses of the step before
     compliance_tangent: Vector  # (k,)   ε_t
     bristle: Dense  # (k, d - 1)   d_t of a contact that sticks
-    returned: Vector  # (k,)   e of contacts that bounce by Poisson's rule, 0 elsewhere
+    returned: Vector  # (k,)   e of contacts that bounce by Poisson's or Routh's rule, 0 elsewhere
+    restitution: Vector  # (k,)   e, whether they bounce or not
+    gap: Vector  # (k,)   [m]
+    before: Dense  # (k, d)   velocities at the start   [m/s, rad/s]
+    falls: Vector  # (d k + m,)   what forces without contacts add to the velocities in the step; 0 of joint rows
     patch: Vector  # (k,)   e_r of friction/limit_surface.py   [m]
     grain: Vector  # (k,)   angle of the axes of anisotropic friction   [rad]
     point: Dense  # (k, 3)   where the contacts are   [m]
@@ -94,8 +98,10 @@ def active_rows(problem: ContactProblem, law: LawNumbers) -> ActiveRows:
     W, q = restricted(response.W, response.q, contacts, problem.contacts, d)
     diagonal, normal = np.zeros_like(q), d * np.arange(contacts.size)
     diagonal[normal] = terms.compliance[contacts]
+    before = np.ascontiguousarray(problem.start_velocity.reshape(-1, d)[contacts])
+    slip, falls = np.ascontiguousarray(before[:, 1:]), np.zeros_like(q)
+    falls[: before.size] = q[: before.size] - before.ravel()
     q[normal] += terms.offset[contacts]
-    slip = np.ascontiguousarray(problem.start_velocity.reshape(-1, d)[contacts, 1:])
     previous = problem.previous.reshape(-1, d)[contacts]
     compliance_tangent = terms.compliance_tangent[contacts]
     return ActiveRows(
@@ -114,6 +120,10 @@ def active_rows(problem: ContactProblem, law: LawNumbers) -> ActiveRows:
         compliance_tangent=compliance_tangent,
         bristle=-(compliance_tangent[:, None] * previous[:, 1:] + terms.drag[contacts][:, None] * slip),
         returned=terms.returned[contacts],
+        restitution=problem.restitution[contacts],
+        gap=problem.gap[contacts],
+        before=before,
+        falls=falls,
         patch=problem.patch[contacts],
         grain=problem.grain[contacts],
         point=problem.point.reshape(-1, 3)[contacts],

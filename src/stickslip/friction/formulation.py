@@ -41,7 +41,7 @@ class Formulation:
     """What all formulations share."""
 
     stabilisation: Stabilisation = None
-    impact: Impact = NEWTON  # under Poisson's rule a step is made by friction.impact.poisson
+    impact: Impact = NEWTON  # a step is made by friction.impact.stepped
     slip_speed: float = SLIP_SPEED  # above which a contact slides, and friction is kinetic   [m/s]
 
     solver: ClassVar[str] = "auto"  # a method that suits its problems

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stickslip.friction.impact import Impact, Poisson
+from stickslip.friction.impact import Impact, Newton
 from stickslip.friction.stabilisation import TOUCHING, Gap, Relaxation, Stabilisation
 from stickslip.jit import kernel
 
@@ -44,7 +44,7 @@ class LawNumbers(NamedTuple):
     stiffness_tangent: float  # [N/m]
     damping_tangent: float  # [N s/m]
     rest_speed: float  # approach below which nothing bounces   [m/s]
-    answers: bool  # the velocity after an impact answers that before it (Newton), not the impulse (Poisson)
+    answers: bool  # the velocity after an impact answers that before it (Newton), not the impulse (Poisson, Routh)
     slip_speed: float  # above which friction is kinetic   [m/s]
 
 
@@ -61,7 +61,7 @@ def law_numbers(h: float, stabilisation: Stabilisation, impact: Impact, slip_spe
         stiffness_tangent=given_or_own(springs.stiffness_tangent),
         damping_tangent=given_or_own(springs.damping_tangent),
         rest_speed=float(impact.rest_speed),
-        answers=not isinstance(impact, Poisson),
+        answers=isinstance(impact, Newton),
         slip_speed=float(slip_speed),
     )
 
@@ -106,7 +106,7 @@ def recovered(law, gap):
 
 @kernel
 def returned(law, restitution, bouncing):
-    """The share of the normal impulse of compression that a contact gives back in expansion, by Poisson's rule."""
+    """e of a contact that bounces by its impulse: under Poisson's and Routh's rule."""
     return restitution if bouncing and not law.answers else 0.0
 
 

@@ -23,7 +23,9 @@ With a ConeProblem, where each method after the first starts from the best answe
     size, redundant contacts or not;
  3. nonsmooth Newton for `STEPS` iterations where the best residual so far is at most `CLOSE`: a tol below what the
     interior point method reaches, about 1e-10;
- 4. what is left are large or jammed piles: ADMM, which creeps towards a solution where others jump about, and nonsmooth
+ 4. up to `MODEST` contacts: nonsmooth Newton from where the interior point method stopped, for `POLISH` iterations;
+    then both again, from the middle of the cones;
+ 5. what is left are large or jammed piles: ADMM, which creeps towards a solution where others jump about, and nonsmooth
     Newton from where it stopped, in turns of `TURNS` iterations.
 
 Beyond `MOST_CONTACTS` contacts a factorisation takes seconds: then Gauss–Seidel runs for `LONG` sweeps, and ADMM once.
@@ -42,9 +44,10 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -69,6 +72,7 @@ LARGE = 500  # rows from which the interior point method goes before Lemke, if M
 FEW = 20  # complementary pairs that enumeration takes on
 PATIENCE = 120  # sweeps of nonsmooth Gauss–Seidel still to come
 CLOSE, STEPS = 1e-6, 60  # residual from which Newton's method is worth trying, and its iterations
+MODEST, POLISH = 1000, 500  # contacts up to which Newton's method follows the interior point's, and its iterations
 LONG = 10_000  # sweeps where there are too many contacts for the interior point method
 TURNS = ((1000, 300), (4000, 300), (16_000, 1000))  # iterations of ADMM and of Newton's method
 DISTRIBUTED = 1000  # sweeps over distributed contacts still to come
@@ -145,8 +149,8 @@ class Auto:
     def solve(self, problem: Problem, x0: Vector | None = None) -> Solution:
         started = time.perf_counter()
         tried: list[Solution] = []
-        for solver in ladder(problem, x0, self.tol, tried):
-            answer = solver.solve(problem, start_of(solver, problem, tried, x0))
+        for solver, start in ladder(problem, x0, self.tol, tried):
+            answer = solver.solve(problem, start_of(start, problem, tried, x0))
             if decides(answer):
                 if tried:
                     answer = replace(answer, earlier=tuple(tried), seconds=time.perf_counter() - started)
@@ -157,15 +161,24 @@ class Auto:
         return replace(answer, earlier=others, seconds=time.perf_counter() - started)
 
 
-def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution]) -> Iterator[Solver]:
+class Start(Enum):
+    """Where a method starts: at the answer with the least residual, at the last one, or at no answer."""
+
+    BEST, LAST, AFRESH = range(3)
+
+
+Rungs: TypeAlias = Iterator[tuple[Solver, Start]]
+
+
+def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution]) -> Rungs:
     """The methods worth trying, in order; `tried` grows while it is read."""
     if isinstance(problem, ConeProblem):
         return cone_ladder(problem, tol, tried)
     if isinstance(problem, CylinderProblem):
-        return iter((named("cylinder_gauss_seidel", tol),))
+        return iter(((named("cylinder_gauss_seidel", tol), Start.BEST),))
     if isinstance(problem, LimitSurfaceProblem):
         return limit_surface_ladder(problem, tol)
-    return lcp_ladder(problem, x0, tol)
+    return ((solver, Start.BEST) for solver in lcp_ladder(problem, x0, tol))
 
 
 def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterator[Solver]:
@@ -185,28 +198,32 @@ def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterat
         yield named("enumeration", tol)
 
 
-def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Iterator[Solver]:
+def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Rungs:
     if problem.contacts > MOST_CONTACTS:
-        yield limited("nsgs", tol, LONG)
-        yield limited("admm", tol, TURNS[0][0])
+        yield limited("nsgs", tol, LONG), Start.BEST
+        yield limited("admm", tol, TURNS[0][0]), Start.BEST
         return
-    yield patient_sweeps(tol, problem.dimension)
-    yield named("cone_interior_point", tol)
+    yield patient_sweeps(tol, problem.dimension), Start.BEST
+    yield named("cone_interior_point", tol), Start.BEST
     if any(answer.residual <= CLOSE for answer in tried):
-        yield limited("cone_newton", tol, STEPS)
+        yield limited("cone_newton", tol, STEPS), Start.BEST
+    if problem.contacts <= MODEST:
+        yield polish(tol, problem.law), Start.BEST
+        yield named("cone_interior_point", tol), Start.AFRESH
+        yield polish(tol, problem.law), Start.LAST
     for turns, steps in TURNS:
-        yield limited("admm", tol, turns)
-        yield limited("cone_newton", tol, steps)
+        yield limited("admm", tol, turns), Start.BEST
+        yield limited("cone_newton", tol, steps), Start.BEST
 
 
-def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Iterator[Solver]:
-    yield patient_limit_surface(tol)
+def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
+    yield patient_limit_surface(tol), Start.BEST
     if problem.contacts <= MOST_DENSE:
-        yield named("limit_surface_newton", tol)
+        yield named("limit_surface_newton", tol), Start.BEST
         if isinstance(problem.surface, Ellipsoid):
-            yield named("potential_reduction", tol)
-            yield named("limit_surface_newton", tol)
-    yield limited("limit_surface_gauss_seidel", tol, LONG)
+            yield named("potential_reduction", tol), Start.AFRESH
+            yield named("limit_surface_newton", tol), Start.BEST
+    yield limited("limit_surface_gauss_seidel", tol, LONG), Start.BEST
 
 
 @lru_cache(maxsize=64)
@@ -226,14 +243,23 @@ def patient_sweeps(tol: float, dimension: int) -> Solver:
     return replace(named("nsgs", tol), patience=patience)  # type: ignore[type-var]
 
 
-def start_of(solver: Solver, problem: Problem, tried: list[Solution], x0: Vector | None) -> Vector | None:
-    """Where the next method starts: x0, or for friction problems the answer with the least residual."""
-    if solver == named("potential_reduction", solver.tol):
+@lru_cache(maxsize=64)
+def polish(tol: float, law: str) -> Solver:
+    """Newton's method for what the interior point method left: of two equations the one that more often succeeds."""
+    equation = "alart_curnier" if law == "coulomb" else "natural_map"
+    return replace(named("cone_newton", tol), equation=equation, proximal=1e-3, max_iter=POLISH)  # type: ignore[type-var]
+
+
+def start_of(start: Start, problem: Problem, tried: list[Solution], x0: Vector | None) -> Vector | None:
+    """The impulses a method starts from; for problems without friction always x0."""
+    if start is Start.AFRESH:
         return None
     if not (tried and isinstance(problem, ConeProblem | LimitSurfaceProblem)):
         return x0
     bounded = [answer for answer in tried if answer.status is not Status.UNBOUNDED and answer.residual < math.inf]
-    return min(bounded, key=lambda answer: answer.residual).x if bounded else x0
+    if not bounded:
+        return x0
+    return (bounded[-1] if start is Start.LAST else min(bounded, key=lambda answer: answer.residual)).x
 
 
 def decides(answer: Solution) -> bool:
