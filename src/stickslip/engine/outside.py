@@ -25,6 +25,7 @@ from stickslip.friction.impact import RowImpulses, poisson
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Indices, Matrix, as_dense
 from stickslip.problems.residual import judge
+from stickslip.scene.friction_law import SetTable
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.solution import Solution, Solver, Status
@@ -39,6 +40,7 @@ class Solved:
     """What the outside found for an island."""
 
     impulses: RowImpulses
+    states: Indices  # (k,)   of the contacts
     answer: Solution  # of the mathematical problem; the worse of two under Poisson's rule
     iterations: int  # of all that ran
     status: Status  # SOLVED, INEXACT where the residual is accepted, or the answer's
@@ -61,9 +63,15 @@ def members_of(work: Work, island: int) -> Indices:
 
 
 def rows_of(
-    work: Work, rules: Rules, members: Indices, time: float, grain: tuple[Dense, bool] | None = None
+    work: Work,
+    rules: Rules,
+    members: Indices,
+    time: float,
+    grain: tuple[Dense, bool] | None = None,
+    sets: SetTable | None = None,
 ) -> ActiveRows:
-    """The blocks as a formulation sees them; `grain` is an axis fixed in the first or, where True, the second body."""
+    """The blocks as a formulation sees them; `grain` is an axis fixed in the first or, where True, the second body,
+    `sets` the friction sets of pairs of materials."""
     n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
     i, t = members[members < n], members[members >= n]
     law, found, answer = work.law, work.rows.found[i], work.answer
@@ -93,6 +101,7 @@ def rows_of(
         grain=np.zeros(i.size) if grain is None else grain_angles(work, i, *grain),
         point=contacts.point[found],
         time=time,
+        surfaces=() if sets is None else tuple(sets[int(x), int(y)] for x, y in zip(a, b, strict=True)),
     )
 
 
@@ -218,7 +227,8 @@ def solve_rows(
         rows = replace(rows, previous=previous)
     impulses = poisson(rows, solve_once)
     worst = min(answers, key=lambda answer: (answer.solved, -answer.residual))
-    return Solved(impulses, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
+    states = formulation.states(rows, impulses, tol)
+    return Solved(impulses, states, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
 
 
 def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
@@ -247,29 +257,31 @@ def finish_sweeps(formulation: Formulation, rows: ActiveRows, tol: float, accept
     """What compiled sweeps left: by the interior point method, and where that fails or there are too many contacts for
     it by all that `auto` knows. It aims for tol where the island is to be solved `exact`, for accept otherwise."""
     posed = pose(formulation, rows)
+    states = np.zeros(rows.count, np.int64)  # which the loop tells itself, of cones
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
     start, iterations, goal = posed.start, 0, tol if exact else accept
     if problem.contacts <= MOST_CONTACTS:
         answer = ConeInteriorPoint(tol=CLOSER * goal).solve(problem, start)
         if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
             answer = replace(answer, status=Status.SOLVED, solver=ConeInteriorPoint(tol=tol))
-            return Solved(posed.decode(answer.x), answer, answer.iterations, Status.SOLVED)
+            return Solved(posed.decode(answer.x), states, answer, answer.iterations, Status.SOLVED)
         if not exact and judge(problem, answer.x, accept)[2]:
-            return Solved(posed.decode(answer.x), answer, answer.iterations, Status.INEXACT)
+            return Solved(posed.decode(answer.x), states, answer, answer.iterations, Status.INEXACT)
         start, iterations = answer.x if answer.residual < np.inf else start, answer.iterations
     answer = solve(problem, method="auto", tol=goal, x0=start)
     status = graded(answer, accept)
     if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:
         status = Status.INEXACT
-    return Solved(posed.decode(answer.x), answer, iterations + answer.iterations, status)
+    return Solved(posed.decode(answer.x), states, answer, iterations + answer.iterations, status)
 
 
-def put_back(work: Work, members: Indices, impulses: RowImpulses) -> None:
-    """Write the impulses of members into the answer."""
+def put_back(work: Work, members: Indices, impulses: RowImpulses, states: Indices) -> None:
+    """Write the impulses and states of members into the answer."""
     n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
     i, t = members[members < n], members[members >= n]
     work.answer.p[(D * i[:, None] + np.arange(D)).ravel()] = impulses.p.ravel()
     work.answer.p[D * t] = impulses.bounded
+    work.answer.state[i] = states
 
 
 def update_velocities(work: Work, members: Indices) -> None:
