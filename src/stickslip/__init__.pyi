@@ -117,6 +117,7 @@ from stickslip.solvers.judice_pires import JudicePires as JudicePires
 from stickslip.solvers.lemke import Lemke as Lemke
 from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence as LimitSurfaceExistence
 from stickslip.solvers.limit_surface_gauss_seidel import LimitSurfaceGaussSeidel as LimitSurfaceGaussSeidel
+from stickslip.solvers.limit_surface_interior_point import LimitSurfaceInteriorPoint as LimitSurfaceInteriorPoint
 from stickslip.solvers.limit_surface_newton import LimitSurfaceNewton as LimitSurfaceNewton
 from stickslip.solvers.murty import Murty as Murty
 from stickslip.solvers.newton import SemismoothNewton as SemismoothNewton

@@ -208,3 +208,35 @@ def test_wang_monteiro_and_pang_solve_what_opens():
         answer = ss.PotentialReduction().solve(opening_problem(seed)).require()
         opened += bool((answer.x[::4] < 1e-6).any())
     assert opened > 15
+
+
+def test_a_pile_of_eight_boxes_keeps_its_tolerance():
+    """Boxes that fall on each other at random: every step to tol, whatever solves it."""
+    random, scene = np.random.default_rng(1), ss.Scene()
+    scene.add_plane(friction=0.5)
+    for i in range(8):
+        turn = random.normal(size=4)
+        place = (*(0.06 * random.normal(size=2)), 0.2 + 0.22 * i)
+        scene.add_box(
+            (0.2, 0.15, 0.1), mass=1.0, position=place, orientation=tuple(turn / np.linalg.norm(turn)), patch=0.02
+        )
+    run = ss.simulate(scene, 0.3, 5e-3, friction=ss.LimitSurface(), accept=1e-6)
+    assert run.inexact.size <= 1
+    assert run.contact_count.max() > 12
+
+
+def test_the_interior_point_method_is_for_ellipsoids_that_roll():
+    with pytest.raises(ss.InputError, match="expected a LimitSurfaceProblem with an Ellipsoid"):
+        ss.LimitSurfaceInteriorPoint().solve(
+            ss.LimitSurfaceProblem(np.eye(4), -np.ones(4), [0.1], [[1, 1, 1]], surface=ss.Mixed())
+        )
+    with pytest.raises(ss.InputError, match="contact 0 has a slip of its own"):
+        ss.LimitSurfaceInteriorPoint().solve(
+            ss.LimitSurfaceProblem(np.eye(4), -np.ones(4), [0.1], [[1, 1, 1]], [[1, 0, 0]])
+        )
+    none = (
+        ss.LimitSurfaceInteriorPoint()
+        .solve(ss.LimitSurfaceProblem(np.eye(4), -np.ones(4), [0.0], [[1, 1, 1]]))
+        .require()
+    )
+    np.testing.assert_allclose(none.x, [1, 0, 0, 0], atol=1e-7)

@@ -39,7 +39,7 @@ METHODS = (
     *("none", "sweeps", "correction"),  # of the compiled loop
     *("ConeInteriorPoint", "ConeNewton", "NSGS", "BodyNSGS", "APGD", "ADMM", "FixedPoint", "Conic"),
     *("Lemke", "JudicePires", "Murty", "PGS", "SemismoothNewton", "InteriorPoint", "Enumeration"),
-    *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "other"),
+    *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "LimitSurfaceInteriorPoint", "other"),
 )  # which solved a step
 NO_SOLVE, SWEEPS, CORRECTION = range(3)
 
