@@ -53,11 +53,12 @@ def test_which_algorithms_solve_the_steps_of_peiret(monkeypatch):
     monkeypatch.setattr(peiret2017, "INERTIAS", (1e-10, 5e-2, 1e2))
     report = peiret2017.algorithms(quiet)
     assert report.failed == ()
-    lemke, murty, cold, warm = np.array([check.ours for check in report.checks]).T
+    lemke, murty, cold, warm = np.array([check.ours for check in report.checks[:6]]).T
     assert not lemke.any()
-    assert not cold[:3].any()
-    assert not warm[:3].any()
-    assert murty.any()
+    assert not warm.any()
+    assert not cold[:3].any()  # with two axes
+    assert murty.any() or cold[3:].any()
+    assert report.checks[6].ours[0] <= 1  # with four axes while sliding too
 
 
 @pytest.mark.parametrize(("h", "inertia"), peiret2017.RANK_DROPS)
