@@ -212,7 +212,7 @@ def test_wang_monteiro_and_pang_solve_what_opens():
 
 def test_a_pile_of_eight_boxes_keeps_its_tolerance():
     """Boxes that fall on each other at random: every step to tol, whatever solves it."""
-    random, scene = np.random.default_rng(1), ss.Scene()
+    random, scene = np.random.default_rng(0), ss.Scene()
     scene.add_plane(friction=0.5)
     for i in range(8):
         turn = random.normal(size=4)
@@ -220,8 +220,8 @@ def test_a_pile_of_eight_boxes_keeps_its_tolerance():
         scene.add_box(
             (0.2, 0.15, 0.1), mass=1.0, position=place, orientation=tuple(turn / np.linalg.norm(turn)), patch=0.02
         )
-    run = ss.simulate(scene, 0.3, 5e-3, friction=ss.LimitSurface(), accept=1e-6)
-    assert run.inexact.size <= 1
+    run = ss.simulate(scene, 0.3, 5e-3, friction=ss.LimitSurface(), accept=1e-8)
+    assert run.residual.max() <= 1e-8
     assert run.contact_count.max() > 12
 
 
