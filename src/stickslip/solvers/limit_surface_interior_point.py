@@ -10,9 +10,9 @@ number >= |τ|. The method follows the path on which all products are σ > 0,
     c_n a_n = σ,        z ∘ y = (μ c_n β + s · τ,  μ c_n τ + β s) = σ (1, 0, 0, 0),                                (2)
 
 by Newton's method on (2), u eliminated, with Mehrotra's predictor and corrector [1]; variables stay inside the cones.
-Where the predictor hardly moves, σ stays large and the step has no corrector. Piles of boxes, over whose contacts
-sweeps creep, take 15 to 30 steps. Friction makes the problem not monotone: it may fail. Matrices are dense; contacts
-must roll, σ of problems/limit_surface.py being their own.
+Where a step would be short, one that keeps σ, or raises it, leads away from the boundary. Piles of boxes, over whose
+contacts sweeps creep, take 15 to 30 steps, vehicles whose wheels share their load up to 300. Friction makes the problem
+not monotone: it may fail. Matrices are dense; contacts must roll, σ of problems/limit_surface.py being their own.
 
 [1] Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optimization 2 (1992) 575-601.
 """
@@ -33,7 +33,8 @@ from stickslip.problems.matrix import Dense, Vector, as_dense, both_sides
 from stickslip.solvers.solution import Solution, Status, conclude, start_from
 
 BOUNDARY = 0.95  # share of the way to the boundary of the cones that a step may go
-SHORT, CENTRED = 0.1, 0.8  # a predictor shorter than this asks for this share of σ
+SHORT = 0.1  # a step that is shorter is replaced by one that keeps more of σ,
+CENTRED, PUSHED = 0.8, 10.0  # this share of it, and then more than all: away from the boundary
 LEAST = 1e-3  # share of σ that is asked for at least
 
 
@@ -42,7 +43,7 @@ class LimitSurfaceInteriorPoint:
     """Interior point method for a LimitSurfaceProblem with ellipsoids; an iteration is one step, two linear solves."""
 
     tol: float = 1e-8
-    max_iter: int = 100
+    max_iter: int = 300
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """It starts from the middle of the cones, whatever x0 is."""
@@ -127,12 +128,16 @@ class Path:
         if predictor is None:
             return None
         length = min(1.0, self.reach(at, predictor))
-        if length < SHORT:
-            chosen = self.direction(at, jacobian, CENTRED * sigma, None)
-        else:
-            after = self.mean(at.moved(predictor, length)) / sigma
-            chosen = self.direction(at, jacobian, min(max(after**3, LEAST), 1.0) * sigma, predictor)
-        return None if chosen is None else at.moved(chosen, min(1.0, BOUNDARY * self.reach(at, chosen)))
+        after = self.mean(at.moved(predictor, length)) / sigma
+        share = min(max(after**3, LEAST), 1.0)
+        for target, ahead in ((share, predictor if length >= SHORT else None), (CENTRED, None), (PUSHED, None)):
+            chosen = self.direction(at, jacobian, target * sigma, ahead)
+            if chosen is None:
+                return None
+            length = min(1.0, BOUNDARY * self.reach(at, chosen))
+            if length >= SHORT:
+                break
+        return at.moved(chosen, length)
 
     def defect(self, at: Point) -> Dense:
         """u - W x - q"""
