@@ -127,17 +127,17 @@ class Path:
         predictor = self.direction(at, jacobian, 0.0, None)
         if predictor is None:
             return None
-        length = min(1.0, self.reach(at, predictor))
+        length, step = min(1.0, self.reach(at, predictor)), predictor
         after = self.mean(at.moved(predictor, length)) / sigma
         share = min(max(after**3, LEAST), 1.0)
         for target, ahead in ((share, predictor if length >= SHORT else None), (CENTRED, None), (PUSHED, None)):
             chosen = self.direction(at, jacobian, target * sigma, ahead)
             if chosen is None:
                 return None
-            length = min(1.0, BOUNDARY * self.reach(at, chosen))
+            length, step = min(1.0, BOUNDARY * self.reach(at, chosen)), chosen
             if length >= SHORT:
                 break
-        return at.moved(chosen, length)
+        return at.moved(step, length)
 
     def defect(self, at: Point) -> Dense:
         """u - W x - q"""
