@@ -16,15 +16,9 @@ FORMULATIONS = [
     ss.Phantom(),
     ss.CompliantCone(),
     ss.CompliantCylinder(),
-    ss.Cylinder(),
     ss.Coulomb(),
 ]  # a new formulation is one more entry
-CONES = (
-    ss.CompliantCone,
-    ss.CompliantCylinder,
-    ss.Cylinder,
-    ss.Coulomb,
-)  # solved by iteration, to a tolerance that one chooses
+CONES = (ss.CompliantCone, ss.CompliantCylinder, ss.Coulomb)  # solved by iteration, to a tolerance that one chooses
 SQUARE = (ss.Box, ss.Hybrid, ss.Phantom)  # a contact that sticks has bounds along two axes, not a round cone
 
 
