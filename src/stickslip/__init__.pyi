@@ -57,6 +57,7 @@ from stickslip.friction.compliant_cylinder import CompliantCylinder as Compliant
 from stickslip.friction.contact_problem import ContactProblem as ContactProblem
 from stickslip.friction.contact_problem import Impulses as Impulses
 from stickslip.friction.coulomb import Coulomb as Coulomb
+from stickslip.friction.cylinder import Cylinder as Cylinder
 from stickslip.friction.hybrid import Hybrid as Hybrid
 from stickslip.friction.impact import Newton as Newton
 from stickslip.friction.impact import Poisson as Poisson
@@ -79,6 +80,7 @@ from stickslip.problems.files import load as load
 from stickslip.problems.files import save as save
 from stickslip.problems.friction_sets import Ellipsoid as Ellipsoid
 from stickslip.problems.friction_sets import FrictionMap as FrictionMap
+from stickslip.problems.friction_sets import FrictionSets as FrictionSets
 from stickslip.problems.friction_sets import Mixed as Mixed
 from stickslip.problems.friction_sets import Polyhedron as Polyhedron
 from stickslip.problems.lcp import LCP as LCP
@@ -92,6 +94,7 @@ from stickslip.scene.descriptions import Body as Body
 from stickslip.scene.files import load_run as load_run
 from stickslip.scene.files import load_scene as load_scene
 from stickslip.scene.files import save_scene as save_scene
+from stickslip.scene.friction_law import FrictionLaw as FrictionLaw
 from stickslip.scene.materials import Material as Material
 from stickslip.scene.scene import Scene as Scene
 from stickslip.solvers.admm import ADMM as ADMM
@@ -115,6 +118,7 @@ from stickslip.solvers.judice_pires import JudicePires as JudicePires
 from stickslip.solvers.lemke import Lemke as Lemke
 from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence as LimitSurfaceExistence
 from stickslip.solvers.limit_surface_gauss_seidel import LimitSurfaceGaussSeidel as LimitSurfaceGaussSeidel
+from stickslip.solvers.limit_surface_interior_point import LimitSurfaceInteriorPoint as LimitSurfaceInteriorPoint
 from stickslip.solvers.limit_surface_newton import LimitSurfaceNewton as LimitSurfaceNewton
 from stickslip.solvers.murty import Murty as Murty
 from stickslip.solvers.newton import SemismoothNewton as SemismoothNewton

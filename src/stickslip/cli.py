@@ -54,8 +54,11 @@ def main() -> None:
 @click.option("--method", default="auto", show_default=True, help="A solver by name, such as lemke or nsgs.")
 @click.option("--tol", type=float, help="Bound on the residual.  [default: 1e-10, or 1e-8 for friction]")
 @click.option("--save", "target", metavar="PATH", help="Write the answer to a .npz or .h5 file.")
+@click.option(
+    "--all", "every", is_flag=True, help="Look for every solution; of friction problems over patches a search."
+)
 @click.pass_context
-def solve(ctx: click.Context, file: str, method: str, tol: float | None, target: str | None) -> None:
+def solve(ctx: click.Context, file: str, method: str, tol: float | None, target: str | None, every: bool) -> None:
     """Solve the problem in FILE: FCLIB, LCP, mixed LCP or box layout, HDF5.
 
     Exit code 0: solved to the tolerance. 1: not solved. 2: bad input.
@@ -66,6 +69,9 @@ def solve(ctx: click.Context, file: str, method: str, tol: float | None, target:
     if target is not None and not target.endswith((".npz", ".h5")):
         raise InputError(f"solve: --save is {target!r}, expected a name that ends with .npz or .h5")
     problem = load(file)
+    if every:
+        show_all(problem, tol)
+        return
     answer = solve_problem(problem, method=method, tol=tol)
     show_answer(terminal(), repr(problem), answer)
     if target is not None:
@@ -73,6 +79,20 @@ def solve(ctx: click.Context, file: str, method: str, tol: float | None, target:
         click.echo(f"answer written to {target}")
     if not answer.solved:
         ctx.exit(NOT_SOLVED)
+
+
+def show_all(problem: Any, tol: float | None) -> None:
+    """Every solution of a problem, one in a line."""
+    from stickslip.problems.limit_surface import LimitSurfaceProblem
+    from stickslip.solvers.enumeration import all_solutions
+
+    found = all_solutions(problem, tol=tol)
+    if not isinstance(problem, LimitSurfaceProblem):
+        click.echo(repr(found))
+        return
+    for number, solution in enumerate(found, 1):
+        click.echo(f"{number}: {solution!r}")
+    click.echo(found.searched)
 
 
 @main.command()

@@ -84,8 +84,8 @@ def model_of(shapes, *, kinds=None, bodies=None, positions=None, rotations=None,
         joint_upper=none,
         joint_target=none,
         joint_strength=none,
-        joint_compliance=none,
-        joint_damping=none,
+        joint_compliance=np.zeros((0, 6)),
+        joint_damping=np.zeros((0, 6)),
     )
 
 

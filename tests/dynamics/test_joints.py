@@ -62,6 +62,9 @@ def model_of(bodies, joints, planar=False, gravity=0.0):
         name: values.astype(np.int64 if name in whole else np.float64).reshape(shape.get(name, (-1,)))
         for name, values in column.items()
     }
+    column |= {
+        name: np.outer(column[name], np.ones(6)) for name in ("compliance", "damping")
+    }  # alike in all directions
     return Model(
         np.array([0.0, 0.0, -gravity]), planar, kind, mass, inverse_mass, inertia, inverse_inertia,
         *(np.zeros((count, 3)) for _ in range(3)),
@@ -261,7 +264,7 @@ def test_errors_at_another_state_are_those_of_rows_filled_there(kind):
     rng = np.random.default_rng(50 + kind)
     model, state = random_joint(kind, rng, lower=-1.0, strength=1.0)
     column = {name: getattr(model, name).repeat(3, axis=0) for name in model._fields if name.startswith("joint")}
-    model = model._replace(**column | {"joint_compliance": np.array([0.0, 0.1, 0.0])})
+    model = model._replace(**column | {"joint_compliance": np.outer([0.0, 0.1, 0.0], np.ones(6))})
     rows, elsewhere = rows_of(model, state), random_joint(kind, rng)[1]
     joint_errors(model, elsewhere, rows, unplaced(), np.zeros(3))
     np.testing.assert_allclose(rows.error, rows_of(model, elsewhere).error, atol=1e-15)

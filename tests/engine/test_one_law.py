@@ -35,7 +35,7 @@ SLOW = 1e-3  # approach below which nothing bounces
 def laws():
     for name, make in FORMULATIONS.items():
         for word, stabilisation in STABILISATIONS.items():
-            if not name.startswith("compliant") or word == "springs":
+            if not name.startswith(("compliant", "cylinder")) or word == "springs":
                 for impact in (ss.Newton(), ss.Poisson()):
                     rule = type(impact).__name__.lower()
                     law = replace(make(), stabilisation=stabilisation, impact=impact)
@@ -69,7 +69,11 @@ def expected(law, e, u, gap, springs, slip):
     """(u_n, u_t) at the end, and p_n."""
     u_n = normal_velocity(law, e, u, gap, springs)
     p_n = bearing = M * (u_n - u + H * G)
-    if isinstance(law.impact, ss.Poisson) and bounces(e, u, gap) and not isinstance(law, ss.Box | ss.Hybrid):
+    if (
+        isinstance(law.impact, ss.Poisson)
+        and bounces(e, u, gap)
+        and not isinstance(law, ss.Box | ss.Hybrid | ss.Cylinder)
+    ):
         bearing = p_n + e * M * u  # what is given back has no friction, but a bound that is known has all of it
     return np.array([u_n, slip - MU * bearing / M if slip else 0.0]), p_n
 
@@ -113,8 +117,6 @@ WORLDS = pytest.mark.parametrize("world", [by_hand, as_scene, as_system], ids=["
 @WORLDS
 @pytest.mark.parametrize("law", list(laws()))
 def test_one_contact_has_one_law_in_every_world(law, world):
-    if law.spin and world is as_system:
-        return  # a system has no rows of spin
     slip = 0.0 if isinstance(law, ss.CompliantCone) else SPEED  # there a contact that slides lifts
     for e, u, gap, springs in CASES:
         known, _ = expected(law, e, u, gap, springs, slip)

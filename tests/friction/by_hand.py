@@ -11,6 +11,7 @@ from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.compliant_cylinder import CompliantCylinder
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.cylinder import Cylinder
 from stickslip.friction.hybrid import Hybrid
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.stewart_trinkle import StewartTrinkle
@@ -26,6 +27,7 @@ FORMULATIONS = [
     Phantom(),
     CompliantCone(),
     CompliantCylinder(),
+    Cylinder(),
     Coulomb(),
 ]  # a new formulation is one more entry
 KEEPS_CONTACT = [formulation for formulation in FORMULATIONS if not isinstance(formulation, CompliantCone)]
@@ -35,7 +37,7 @@ def name(formulation):
     return type(formulation).__name__
 
 
-TOLERANCES = {"ConeProblem": 1e-12, "LCP": 1e-10, "MixedLCP": 1e-10}
+TOLERANCES = {"ConeProblem": 1e-12, "CylinderProblem": 1e-12, "LCP": 1e-10, "MixedLCP": 1e-10}
 
 
 def impulses_of(formulation, problem, method=None, tol=None):

@@ -100,7 +100,7 @@ def with_stabilisation(formulation, stabilisation):
 
 
 @pytest.mark.parametrize(
-    "formulation", [f for f in KEEPS_CONTACT if not type(f).__name__.startswith("Compliant")], ids=name
+    "formulation", [f for f in KEEPS_CONTACT if name(f) not in ("CompliantCylinder", "Cylinder")], ids=name
 )
 def test_an_overlap_is_taken_back_as_chosen(formulation):
     deep = particle([0.0, 0.0, 0.0], gap=[-0.004])

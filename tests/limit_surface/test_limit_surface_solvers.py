@@ -9,7 +9,12 @@ from limit_surfaces import SETS
 import stickslip as ss
 from stickslip.problems.rod_and_cube import example_1, example_2
 
-SOLVERS = [ss.LimitSurfaceGaussSeidel(), ss.LimitSurfaceNewton(), ss.PotentialReduction()]
+SOLVERS = [
+    ss.LimitSurfaceGaussSeidel(),
+    ss.LimitSurfaceNewton(),
+    ss.PotentialReduction(),
+    ss.LimitSurfaceInteriorPoint(),
+]
 GRID = np.linspace(0.1, 1.0, 20)
 
 # (ζ, is the diagonal M⁻¹?): |a| of contact 2 along the tangents at the pairs of PAIRS, its sum over the 400 problems of

@@ -208,14 +208,6 @@ def test_bad_settings(settings, words):
         ss.LimitSurface(**settings)
 
 
-def test_a_planar_scene_is_refused():
-    scene = ss.Scene(planar=True)
-    scene.add_plane()
-    scene.add_sphere(0.1, mass=1.0, position=(0, 0.1))
-    with pytest.raises(ss.InputError, match="planar"):
-        ss.simulate(scene, 0.01, 0.01, ss.LimitSurface())
-
-
 def test_a_saved_problem_comes_back(tmp_path):
     random = np.random.default_rng(0)
     for surface in (ss.Ellipsoid(), ss.Mixed(), ss.Polyhedron(np.vstack([np.eye(3), -np.eye(3)]))):

@@ -1,12 +1,15 @@
 """The papers made again: every number to its tolerance."""
 
+import numpy as np
 import pytest
 
+import stickslip as ss
 from stickslip.engine.compare import compare
 from stickslip.errors import InputError
 from stickslip.papers import peiret2017, peiret2019_solutions, trinkle_pang
 from stickslip.papers.catalogue import PAPERS, entry
 from stickslip.papers.report import Check
+from stickslip.problems.rod_and_cube import example_1, example_2
 
 
 def quiet(text):
@@ -42,6 +45,20 @@ def test_where_the_cube_of_peiret_stops(monkeypatch):
 
 def test_ranks_of_peiret():
     assert peiret2017.ranks(quiet).failed == ()
+
+
+def test_which_algorithms_solve_the_steps_of_peiret(monkeypatch):
+    """With the least, a middling and the greatest phantom inertia; `stickslip paper peiret2017-algorithms` has more."""
+    monkeypatch.setattr(peiret2017, "AXES", (2, 4))
+    monkeypatch.setattr(peiret2017, "INERTIAS", (1e-10, 5e-2, 1e2))
+    report = peiret2017.algorithms(quiet)
+    assert report.failed == ()
+    lemke, murty, cold, warm = np.array([check.ours for check in report.checks[:6]]).T
+    assert not lemke.any()
+    assert not warm.any()
+    assert not cold[:3].any()  # with two axes
+    assert murty.any() or cold[3:].any()
+    assert report.checks[6].ours[0] <= 1  # with four axes while sliding too
 
 
 @pytest.mark.parametrize(("h", "inertia"), peiret2017.RANK_DROPS)
@@ -92,6 +109,38 @@ def test_trinkle_and_pang(tmp_path):
     report = trinkle_pang.second_example(quiet)
     assert report.failed == ()
     assert len(report.checks) == 14
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_example_1_for_any_rod(inverse):
+    """det J = -ζ wherever the rod is; three methods agree, and the mechanism obeys Newton's law."""
+    settings = {
+        "eta": 0.7,
+        "torque": (3.0, 1.0),
+        "e": ((1.0, 0.5, 0.3), (0.8, 1.0, 0.6)),
+        "diagonal": np.arange(1.0, 9.0),
+    }
+    cube = example_1((0.3, 0.6), 1.3, inverse, **settings)
+    assert np.linalg.det(cube.J) == pytest.approx(-1.3)
+    methods = ("limit_surface_gauss_seidel", "limit_surface_newton", "potential_reduction")
+    answers = [ss.solve(cube.problem, method, tol=1e-10).require() for method in methods]
+    for answer in answers[1:]:
+        np.testing.assert_allclose(answer.y, answers[0].y, atol=1e-7)
+    np.testing.assert_allclose(cube.J.T @ cube.acceleration(answers[0].x), answers[0].y, atol=1e-12)
+
+
+def test_example_2_jams_or_slides_for_other_data():
+    """From the door: the jam that the least friction allows, and beside it a sliding solution."""
+    cube = example_2(0.75, eta=1.5, zeta=1.5, torque=(6.0, 3.0), weight=10.0)
+    jammed, sliding = ss.all_solutions(cube.problem)
+    assert set(jammed.modes) == {"stick"}
+    assert set(sliding.modes) == {"slip"}
+    other = example_2(0.8, True, diagonal=(1.0, 1.0, 1.0, 3.0, 3.0, 3.0, 4.0, 2.0), e=(1.0, 1.0, 2.0))
+    assert len(ss.all_solutions(other.problem)) == 2
+    factor, _ = ss.jamming_factor(example_2(1.0, eta=1.4, zeta=1.4, torque=(5.5, 2.5)).problem)
+    for mu, jams in ((0.98 * factor, False), (1.02 * factor, True)):
+        found = ss.all_solutions(example_2(mu, eta=1.4, zeta=1.4, torque=(5.5, 2.5)).problem)
+        assert any(set(solution.modes) == {"stick"} for solution in found) == jams
 
 
 def test_an_unknown_name():

@@ -86,3 +86,9 @@ def test_under_the_associated_law_the_slab_flies():
     scene, slab, _, _ = pulled_slab((1.0, 0.0, 0.0))
     run = simulate(scene, 0.05, 0.01, ss.CompliantCone())
     assert run.velocity(slab)[-1, 2] > 1e-3
+
+
+def test_four_axes_let_the_slab_go_along_the_diagonal():
+    """Which is one of them: there the bound is μ p_n again."""
+    scene, slab, balls, along = pulled_slab((1.0, 1.0, 0.0))
+    check_slab(simulate(scene, 0.05, 0.01, ss.Phantom(directions=4)), slab, balls, along)

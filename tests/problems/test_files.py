@@ -491,7 +491,8 @@ def test_a_folder_that_may_not_be_written(tmp_path):
 
 def test_only_problems_are_saved(tmp_path):
     with pytest.raises(
-        InputError, match=r"^save: got dict, expected LCP, MixedLCP, ConeProblem or LimitSurfaceProblem$"
+        InputError,
+        match=r"^save: got dict, expected LCP, MixedLCP, ConeProblem, CylinderProblem or LimitSurfaceProblem$",
     ):
         save({"M": 1}, tmp_path / "f.h5")
     assert os.listdir(tmp_path) == []

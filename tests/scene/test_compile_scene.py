@@ -136,8 +136,8 @@ def test_joints_meet_when_the_scene_begins():
     np.testing.assert_array_equal(model.joint_upper, [2, np.inf, np.inf, np.inf])
     np.testing.assert_array_equal(model.joint_target, [3, 0, 0, 0])
     np.testing.assert_array_equal(model.joint_strength, [4, 0, 0, 0])
-    np.testing.assert_array_equal(model.joint_compliance, [0, 0.1, 0, 0])
-    np.testing.assert_array_equal(model.joint_damping, [0, 0.2, 0, 0])
+    np.testing.assert_array_equal(model.joint_compliance, np.outer([0, 0.1, 0, 0], np.ones(6)))
+    np.testing.assert_array_equal(model.joint_damping, np.outer([0, 0.2, 0, 0], np.ones(6)))
     assert model.apart.tolist() == [1 * 7 + 2, 2 * 7 + 5]
 
 

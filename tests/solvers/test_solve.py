@@ -24,7 +24,10 @@ LCP_SOLVERS = [  # a new solver for LCP and MixedLCP is one more entry
 ]
 
 FOR_CONES = ("nsgs", "nsgs_bodies", "cone_interior_point", "cone_newton", "admm", "apgd", "conic", "tresca", "de_saxce")
-FOR_LIMIT_SURFACES = ("limit_surface_gauss_seidel", "limit_surface_newton", "potential_reduction")
+FOR_LIMIT_SURFACES = (
+    *("limit_surface_gauss_seidel", "limit_surface_newton", "potential_reduction"),
+    "limit_surface_interior_point",
+)
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FRICTION = sorted(path for kind in ("fc2d", "fc3d", "gfc2d", "gfc3d", "gen") for path in DATA.glob(f"{kind}_*.h5"))

@@ -24,6 +24,7 @@ from scipy import linalg
 
 from stickslip.errors import InputError
 from stickslip.problems.matrix import Dense, Vector, canonical, vector
+from stickslip.scene.friction_law import FrictionLaw
 
 Given: TypeAlias = Any  # what a user's function returns: an array, or nested lists
 DIFFERENCE = 1e-5  # largest change of a velocity coordinate in the central difference of A: error about 1e-10
@@ -36,7 +37,7 @@ class ContactPoint:
 
     gap: Callable[[Vector], float]  # distance from the surface, negative inside   [m]
     rows: Callable[[Vector], Given]  # A(q): (2, n) or (3, n), rows normal, tangent[, other tangent]
-    friction: float = 0.0  # static   [-]
+    friction: float | FrictionLaw = 0.0  # static   [-]
     friction_kinetic: float | None = None  # where None, the static one
     restitution: float = 0.0  # [-]
     drift: Callable[[Vector, Vector], Given] | None = None  # Ȧ v of (q, v); where None, by central difference
@@ -46,17 +47,28 @@ class ContactPoint:
     stiffness_tangent: float = math.inf  # [N/m]
     damping_tangent: float = 0.0  # [N s/m]
     patch: float = 0.0  # e_r of friction/limit_surface.py; 0 is a point   [m]
+    surface: Any = None  # the friction set of distributed contacts; None is the run's
+    spin: Callable[[Vector], Given] | None = None  # (n,): angular velocity about the normal from v; a patch needs it
+    place: Callable[[Vector], Given] | None = None  # (3,), where the contact is, for friction by its place; else 0
 
     def __post_init__(self) -> None:
-        kinetic = self.friction if self.friction_kinetic is None else self.friction_kinetic
+        if isinstance(self.friction, FrictionLaw) and self.friction_kinetic is not None:
+            raise InputError(
+                f"ContactPoint {self.name!r}: friction_kinetic is given beside a FrictionLaw, expected None"
+            )
+        static = self.friction.at_rest if isinstance(self.friction, FrictionLaw) else self.friction
+        kinetic = static if self.friction_kinetic is None else self.friction_kinetic
         object.__setattr__(self, "friction_kinetic", kinetic)
         for field in ("friction", "friction_kinetic", "restitution", "damping", "damping_tangent", "patch"):
             value = getattr(self, field)
+            if field == "friction" and isinstance(value, FrictionLaw):
+                continue
             if not (isinstance(value, int | float) and 0 <= value < math.inf):
                 raise InputError(f"ContactPoint {self.name!r}: {field} is {value!r}, expected a number >= 0")
         for field in ("stiffness", "stiffness_tangent"):
             value = getattr(self, field)
-            if not (isinstance(value, int | float) and value > 0):
+            damper = field == "stiffness_tangent" and value == 0 and self.damping_tangent > 0
+            if not (isinstance(value, int | float) and (value > 0 or damper)):
                 raise InputError(
                     f"ContactPoint {self.name!r}: {field} is {value!r}, expected a positive number, or inf for a rigid "
                     "surface"

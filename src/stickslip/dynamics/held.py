@@ -134,7 +134,7 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     turns = np.where(model.kind == Kind.FREE, 1.0 + (np.abs(model.inverse_inertia).sum(axis=(1, 2)) > 0), 0.0)
     tree = articulation(model.joint_a, model.joint_b, first.astype(np.int64), held, turns)
     soft = np.zeros(tree.group_start.size - 1, np.int64)
-    for j in np.flatnonzero((model.joint_compliance > 0) & (held > 0)):
+    for j in np.flatnonzero((model.joint_compliance > 0).any(axis=1) & (held > 0)):
         soft[max(tree.group[model.joint_a[j]], tree.group[model.joint_b[j]])] = 1
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,

@@ -22,8 +22,9 @@ how often it has turned, and takes the shorter way to its target. What motors wa
 their rows are written anew at the start of each (dynamics/held.py). There an effort, a force or torque τ along q, acts
 too: h τ, whatever else the joint does.
 
-Compliance s = 1/k and damping c are those of each row, in m/N and N s/m of translations, in rad/(N m) and N m s of
-rotations. The row is the spring λ/h = -k (error + h rate) - c rate, by implicit Euler, solved for the rate.
+Compliance s = 1/k and damping c are those of each row, x, y, z of translations in m/N and N s/m, then of rotations in
+rad/(N m) and N m s; a joint may be rigid in some directions and not in others. The row is
+the spring λ/h = -k (error + h rate) - c rate, by implicit Euler, solved for the rate.
 
 Translations are seen along the axes of b, at the anchor of a, from b's centre too: the rate is then the exact
 derivative, and the impulses on a and b have no moment together, however far the anchors are apart. θ is the rotation
@@ -153,7 +154,7 @@ def fill_joint_rows(model, state, h, rows, placement, turned):
     i = np.int64(0)  # a bare 0 is a type of its own to Numba, for which half of this file would be compiled once more
     for j in range(model.joint.size):
         kind, a, b, first = model.joint[j], model.joint_a[j], model.joint_b[j], i
-        s, c = model.joint_compliance[j], model.joint_damping[j]
+        soft, damped = model.joint_compliance[j], model.joint_damping[j]
         moves = model.kind[a] == Kind.FREE or model.kind[b] == Kind.FREE
         turns = can_turn(model.inverse_inertia[a]) or can_turn(model.inverse_inertia[b])
         place(model, state, j, placement)
@@ -162,7 +163,7 @@ def fill_joint_rows(model, state, h, rows, placement, turned):
                 axis = placement.axes_b[k]
                 if not model.planar or abs(axis[1]) < 0.5:
                     translation(placement, axis, 1.0, rows, i)
-                    hold(h, dot(axis, placement.apart), s, c, rows, i)
+                    hold(h, dot(axis, placement.apart), soft[k], damped[k], rows, i)
                     i += 1
         if turns and kind != Joint.BALL:
             rotation_between(placement, 2 if kind == Joint.HINGE else 0, turned)
@@ -170,7 +171,7 @@ def fill_joint_rows(model, state, h, rows, placement, turned):
                 axis = placement.axes_b[k]
                 if not model.planar or abs(axis[1]) > 0.5:
                     rotation(axis, 1.0, rows, i)
-                    hold(h, dot(axis, turned), s, c, rows, i)
+                    hold(h, dot(axis, turned), soft[3 + k], damped[3 + k], rows, i)
                     i += 1
         if (turns and kind == Joint.HINGE) or (moves and kind == Joint.SLIDER):
             i = coordinate_rows(model, j, h, placement, rows, i)
@@ -186,22 +187,20 @@ def joint_errors(model, state, rows, placement, turned):
     for j in range(model.joint.size):
         while i < rows.joint.size and rows.joint[i] < j:
             i += 1
-        if model.joint_compliance[j] > 0.0:
-            continue
-        kind, a, b = model.joint[j], model.joint_a[j], model.joint_b[j]
+        kind, a, b, soft = model.joint[j], model.joint_a[j], model.joint_b[j], model.joint_compliance[j]
         place(model, state, j, placement)
         if model.kind[a] == Kind.FREE or model.kind[b] == Kind.FREE:
             for k in range(2 if kind == Joint.SLIDER else 3):
                 axis = placement.axes_b[k]
                 if not model.planar or abs(axis[1]) < 0.5:
-                    rows.error[i] = dot(axis, placement.apart)
+                    rows.error[i] = dot(axis, placement.apart) if soft[k] == 0.0 else 0.0
                     i += 1
         if kind != Joint.BALL and (can_turn(model.inverse_inertia[a]) or can_turn(model.inverse_inertia[b])):
             rotation_between(placement, 2 if kind == Joint.HINGE else 0, turned)
             for k in range(2 if kind == Joint.HINGE else 3):
                 axis = placement.axes_b[k]
                 if not model.planar or abs(axis[1]) > 0.5:
-                    rows.error[i] = dot(axis, turned)
+                    rows.error[i] = dot(axis, turned) if soft[3 + k] == 0.0 else 0.0
                     i += 1
 
 

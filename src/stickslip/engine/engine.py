@@ -43,12 +43,13 @@ from stickslip.engine.rows import (
 from stickslip.engine.settle import tried_again
 from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.errors import InputError
-from stickslip.friction.active import ActiveRows
+from stickslip.friction.active import ActiveRows, held_by_bristles
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.friction.terms import GAP
 from stickslip.problems.matrix import as_dense
 from stickslip.scene.compile import Drives
 from stickslip.scene.model import Model, State
+from stickslip.solvers.nsgs import invert_blocks
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.solve import Auto
 from stickslip.solvers.status import Status
@@ -87,16 +88,13 @@ class Engine:
         accept: float | None = None,
         effort: int | None = None,
     ) -> None:
-        if formulation.spin and model.planar:
-            name = type(formulation).__name__
-            raise InputError(f"simulate: friction is {name} but the scene is planar, expected one in space")
         self.model, self.state, self.drives = model, state, drives
         self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
         self.tol = step_tolerance(formulation, solver, tol)
         self.accept = accepted(self.tol, accept)
         self.rules = rules_of(
             formulation, h, self.tol, self.accept, checked_effort(effort), is_auto(solver),
-            check_scheme(scheme or formulation.scheme),
+            check_scheme(scheme or formulation.scheme), drives.frictions is not None,
         )  # fmt: skip
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
@@ -141,7 +139,36 @@ class Engine:
         if ended == Ended.NO_ROOM:
             self.enlarge()
             return FRESH
+        if ended == Ended.ASKS:
+            self.tell_friction()
+            return 0
         return self.outside()
+
+    def tell_friction(self) -> None:
+        """Give the contacts of the step at hand whose friction is a function of the state its value."""
+        work, laws = self.work, self.drives.frictions
+        n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
+        if laws is None or n == 0:
+            return
+        found, law, contacts = work.rows.found[:n], work.law, work.contacts
+        a, b = (work.surfaces.material[shape[found]] for shape in (contacts.shape_a, contacts.shape_b))
+        speed = np.linalg.norm(law.before[: D * n].reshape(n, D)[:, 1:3], axis=1)
+        told, mu = laws.told(a, b, speed, contacts.point[found], self.time)
+        law.mu[:n][told] = mu[told]
+        if not self.rules.associated:
+            law.shift[:n][told] = mu[told]
+        if min(D, 3) == 3:
+            invert_blocks(law.own[:, :n], law.mu[:n], law.inverse[:n])
+
+    def frictions(self, a: np.ndarray, b: np.ndarray) -> dict[str, np.ndarray]:
+        """Static and kinetic friction of the contacts of the step prepared last, of materials a and b; where it is a
+        function of the state, both what that says now."""
+        static, kinetic, law = self.model.friction_static[a, b], self.model.friction_kinetic[a, b], self.work.law
+        if self.drives.frictions is not None:
+            told = self.drives.frictions.by_law(a, b)
+            static = np.where(told, law.mu[: a.size], static)
+            kinetic = np.where(told, law.mu[: a.size], kinetic)
+        return {"mu": static, "mu_kinetic": kinetic}
 
     def look_ahead(self) -> None:
         """Fill the rows of the next step, of all contacts that are found, and make none."""
@@ -152,6 +179,7 @@ class Engine:
             box = boxed(self.state, self.rules._replace(law=law), self.work, self.memory, record)
             _, _, ended = advance(box, 1, 0, LOOK)
             if ended != Ended.NO_ROOM:
+                self.tell_friction()
                 return
             self.enlarge()
 
@@ -175,6 +203,7 @@ class Engine:
         members = members_of(work, island)
         rows = self.rows(members)
         contacts = members[members < count[ACTIVE]]
+        work.law.mu[contacts], work.law.sliding[contacts] = rows.mu, rows.sliding
         if self.rules.swept:
             exact, due = members.size <= self.rules.exact, tried_again(members, int(count[ACTIVE]), work.answer.waited)
             newest = self.with_newest(rows, members)
@@ -184,7 +213,7 @@ class Engine:
             solved = solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
         if not solved.ok and not self.keep_going:
             raise StepNotSolved(solved, members)
-        put_back(work, members, solved.impulses)
+        put_back(work, members, solved.impulses, solved.states)
         update_velocities(work, members)
         work.islands.swept[island], work.islands.hard[island] = 0, True
         count[ITERATIONS] += solved.iterations
@@ -199,7 +228,9 @@ class Engine:
     def rows(self, members: np.ndarray | None = None) -> ActiveRows:
         """The rows of the step that was prepared last, or of some of its blocks."""
         chosen = whole_step(self.work) if members is None else members
-        return rows_of(self.work, self.rules, chosen, self.time, self.formulation.grain_axis)
+        sets = self.drives.surfaces
+        rows = rows_of(self.work, self.rules, chosen, self.time, self.formulation.grain_axis, sets)
+        return held_by_bristles(rows) if self.formulation.bristles else rows
 
     def with_newest(self, rows: ActiveRows, members: np.ndarray) -> ActiveRows:
         """The rows with the impulses that the sweeps came to as those to start from, where they are numbers."""
@@ -276,8 +307,9 @@ def checked_effort(effort: int | None) -> int:
 
 
 def rules_of(
-    formulation: Formulation, h: float, tol: float, accept: float, effort: int, auto: bool, scheme: Scheme
-) -> Rules:
+    formulation: Formulation, h: float, tol: float, accept: float, effort: int, auto: bool, scheme: Scheme,
+    asks: bool = False,
+) -> Rules:  # fmt: skip
     law = formulation.law(h)
     return Rules(
         law=law,
@@ -285,6 +317,7 @@ def rules_of(
         accept=accept,
         swept=auto and formulation.cone_law is not None and law.answers,
         associated=formulation.cone_law == "associated",
+        asks=asks,
         relaxes_friction=formulation.relaxes_friction,
         euler=scheme == "euler",
         sweeps=SWEEPS,

@@ -21,13 +21,12 @@ from stickslip.engine.prepare import copy
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, JOINT, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import TAKES_PART, bounced_share
-from stickslip.jit import bare, inlined, kernel
-from stickslip.problems.contact_states import State as ContactState
+from stickslip.jit import bare, inlined
+from stickslip.problems.contact_states import OPEN, state_of
 from stickslip.solvers.status import SOLVED, Status
 
 ROUNDING = 1e-10  # share of the speeds of a contact up to which its impulse is none
 UNMARKED = -1.0  # a share that is not known yet
-OPEN, STICK, SLIP = (int(state) for state in ContactState)
 INEXACT, STALLED = int(Status.INEXACT), int(Status.STALLED)
 
 
@@ -73,7 +72,7 @@ def finish(state, rules, work, memory, record, k):
             share[b] = MEAN
     note_contacts(
         record, record.contact_start[k], work.contacts, work.count[FOUND], work.surfaces.material,
-        work.surfaces.friction_static, work.surfaces.patch, bodies.planar, work.moving, rows, rules.tol, law.mu,
+        work.surfaces.friction_static, bodies.planar, work.moving, rows, rules.swept, answer.state, rules.tol, law.mu,
         law.scale, answer.p, answer.v, work.frame,
     )  # fmt: skip
     remember(
@@ -267,9 +266,10 @@ def velocity_of(body, J, moving, i, c, v):
 
 @bare
 def note_contacts(
-    record, begin, contacts, found, material, friction, patch, planar, moving, rows, tol, mu, scale, p, v, frame
+    record, begin, contacts, found, material, friction, planar, moving, rows, cones, state, tol, mu, scale, p, v, frame
 ):  # fmt: skip
-    """All contacts found, those left out too. Impulses below tol times the greatest count for nothing in states."""
+    """All contacts found, those left out too. Impulses below tol times the greatest count for nothing in states; where
+    the law is no cone's, the formulation has told the states."""
     D, at, greatest = rows.jacobian.shape[2], 0, 0.0
     for i in range(found):
         if rows.part[i] == TAKES_PART:
@@ -299,41 +299,13 @@ def note_contacts(
             record.moment[j] = p[D * at + 3]
             record.spin[j] = velocity_of(rows.body, rows.jacobian, moving, at, 3, v)
         record.friction[j] = mu[at]
-        p_t = record.impulse[j, 1] ** 2 + record.impulse[j, 2] ** 2
-        u_t = record.velocity_after[j, 1] ** 2 + record.velocity_after[j, 2] ** 2
-        e = patch[material[a], material[b]]
-        if D == 4 and e > 0.0:
-            p_t, u_t = p_t + (record.moment[j] / e) ** 2, u_t + (e * record.spin[j]) ** 2
-        record.state[j] = state_of(p[D * at], math.sqrt(p_t), math.sqrt(u_t), mu[at], scale[at] ** 2, tol * greatest)
+        if cones:
+            p_t = math.sqrt(record.impulse[j, 1] ** 2 + record.impulse[j, 2] ** 2)
+            u_t = math.sqrt(record.velocity_after[j, 1] ** 2 + record.velocity_after[j, 2] ** 2)
+            record.state[j] = state_of(p[D * at], mu[at] * p[D * at] - p_t, u_t, scale[at] ** 2, tol * greatest)
+        else:
+            record.state[j] = state[at]
         at += 1
-
-
-@bare
-def state_of(p_n, p_t, u_t, mu, rho, delta):
-    """Open, stick or slip, from impulses and velocities compared in one unit, see problems/contact_states.py."""
-    if not (p_n > delta and p_n > 0.0):
-        return OPEN
-    if rho * u_t > delta and rho * u_t > mu * p_n - p_t:
-        return SLIP
-    return STICK
-
-
-@kernel
-def states_of(p, u, mu, rho, patch, tol):
-    """The states of contacts with impulses p and velocities u (n, d); those below tol times the greatest normal impulse
-    count for nothing. Over a patch friction and slip are (force, moment / e_r) and (velocity, e_r spin)."""
-    n, d = p.shape
-    state, greatest = np.empty(n, np.int64), 0.0
-    for i in range(n):
-        greatest = max(greatest, p[i, 0])
-    for i in range(n):
-        p_t, u_t = p[i, 1] ** 2, u[i, 1] ** 2
-        if d > 2:
-            p_t, u_t = p_t + p[i, 2] ** 2, u_t + u[i, 2] ** 2
-        if d > 3 and patch[i] > 0.0:
-            p_t, u_t = p_t + (p[i, 3] / patch[i]) ** 2, u_t + (patch[i] * u[i, 3]) ** 2
-        state[i] = state_of(p[i, 0], math.sqrt(p_t), math.sqrt(u_t), mu[i], rho[i], tol * greatest)
-    return state
 
 
 @bare

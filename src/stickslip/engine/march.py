@@ -9,7 +9,8 @@ Contacts are looked for as far as bodies may come at the speed they have. One th
 into what was no part of it: then the step is made again, with what that body meets on its way.
 
 Where an island must be solved outside (a formulation that is no cone problem, a solver of the user's, sweeps that are
-too slow) the loop returns, and is called again with its impulses in place. So compiled code that is seldom needed is no
+too slow) the loop returns, and is called again with its impulses in place. It also returns where friction is a function
+of the state (scene/friction_law.py), once a step is prepared. So compiled code that is seldom needed is no
 part of the loop, and every formulation takes the same road.
 """
 
@@ -44,10 +45,10 @@ from stickslip.solvers.status import SOLVED, Status
 class Ended(IntEnum):
     """Why the loop returned."""
 
-    DONE, NO_ROOM, OUTSIDE, FULL = range(4)
+    DONE, NO_ROOM, OUTSIDE, FULL, ASKS = range(5)
 
 
-DONE, NO_ROOM, OUTSIDE, FULL = (int(ended) for ended in Ended)
+DONE, NO_ROOM, OUTSIDE, FULL, ASKS = (int(ended) for ended in Ended)
 INEXACT = int(Status.INEXACT)
 MOST_TRIES = 3  # in which bodies that are hit in this step look for what they meet on their way
 FRESH, LOOK = -1, -2  # instead of an island to go on from: the step has not begun; prepare it, and no more
@@ -74,6 +75,8 @@ def march(state, rules, work, memory, record, first, island):
                 count[ITERATIONS] = count[METHOD] = count[STATUS] = 0
                 work.residual[0] = 0.0
                 island = 0
+                if rules.asks and count[ISLANDS] > 0:
+                    return k, ASKS
             for i in range(island, count[ISLANDS]):
                 count[ISLAND] = i
                 if not rules.swept:

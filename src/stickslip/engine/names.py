@@ -20,6 +20,7 @@ from stickslip.friction.box import Box
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.compliant_cylinder import CompliantCylinder
 from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.cylinder import Cylinder
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.hybrid import Hybrid
 from stickslip.friction.impact import Newton, Poisson, Routh
@@ -39,6 +40,7 @@ FORMULATIONS: dict[str, type] = {
     "anitescu_potra": AnitescuPotra,
     "compliant_cone": CompliantCone,
     "compliant_cylinder": CompliantCylinder,
+    "cylinder": Cylinder,
     "limit_surface": LimitSurface,
 }  # a new formulation is one more entry
 

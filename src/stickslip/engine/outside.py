@@ -25,6 +25,7 @@ from stickslip.friction.impact import RowImpulses, stepped
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Indices, Matrix, as_dense
 from stickslip.problems.residual import judge
+from stickslip.scene.friction_law import SetTable
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.cone_newton import ConeNewton
@@ -41,6 +42,7 @@ class Solved:
     """What the outside found for an island."""
 
     impulses: RowImpulses
+    states: Indices  # (k,)   of the contacts
     answer: Solution  # of the mathematical problem; the worst of several under Poisson's and Routh's rule
     iterations: int  # of all that ran
     status: Status  # SOLVED, INEXACT where the residual is accepted, or the answer's
@@ -63,9 +65,15 @@ def members_of(work: Work, island: int) -> Indices:
 
 
 def rows_of(
-    work: Work, rules: Rules, members: Indices, time: float, grain: tuple[Dense, bool] | None = None
+    work: Work,
+    rules: Rules,
+    members: Indices,
+    time: float,
+    grain: tuple[Dense, bool] | None = None,
+    sets: SetTable | None = None,
 ) -> ActiveRows:
-    """The blocks as a formulation sees them; `grain` is an axis fixed in the first or, where True, the second body."""
+    """The blocks as a formulation sees them; `grain` is an axis fixed in the first or, where True, the second body,
+    `sets` the friction sets of pairs of materials."""
     n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
     i, t = members[members < n], members[members >= n]
     law, found, answer = work.law, work.rows.found[i], work.answer
@@ -105,6 +113,7 @@ def rows_of(
         grain=np.zeros(i.size) if grain is None else grain_angles(work, i, *grain),
         point=contacts.point[found],
         time=time,
+        surfaces=() if sets is None else tuple(sets[int(x), int(y)] for x, y in zip(a, b, strict=True)),
     )
 
 
@@ -217,7 +226,8 @@ def solve_rows(
         rows = replace(rows, previous=previous)
     impulses = stepped(formulation.impact, rows, solve_once)
     worst = min(answers, key=lambda answer: (answer.solved, -answer.residual))
-    return Solved(impulses, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
+    states = formulation.states(rows, impulses, tol)
+    return Solved(impulses, states, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
 
 
 def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
@@ -249,6 +259,7 @@ def finish_sweeps(
     from there, and where they fail or there are too many contacts by all that `auto` knows. All aim for tol where the
     island is to be solved `exact`, for accept otherwise; where it is `due`, the first two aim for tol in any case."""
     posed = pose(formulation, rows)
+    states = np.zeros(rows.count, np.int64)  # which the loop tells itself, of cones
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
     start: Any = posed.start
     iterations, goal = 0, tol if exact else accept
@@ -263,24 +274,25 @@ def finish_sweeps(
             iterations += answer.iterations
         if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
             answer = replace(answer, status=Status.SOLVED, solver=replace(method, tol=tol))
-            return Solved(posed.decode(answer.x), answer, iterations, Status.SOLVED)
+            return Solved(posed.decode(answer.x), states, answer, iterations, Status.SOLVED)
         if not (exact or due) and judge(problem, answer.x, accept)[2]:
-            return Solved(posed.decode(answer.x), answer, iterations, Status.INEXACT)
+            return Solved(posed.decode(answer.x), states, answer, iterations, Status.INEXACT)
         if (exact or not due) and answer.residual < np.inf:  # else what sweeps came to will do, and lies in its cones
             start = answer.x
     answer = solve(problem, method="auto", tol=goal, x0=start)
     status = graded(answer, accept)
     if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:
         status = Status.INEXACT
-    return Solved(posed.decode(answer.x), answer, iterations + answer.iterations, status)
+    return Solved(posed.decode(answer.x), states, answer, iterations + answer.iterations, status)
 
 
-def put_back(work: Work, members: Indices, impulses: RowImpulses) -> None:
-    """Write the impulses of members into the answer."""
+def put_back(work: Work, members: Indices, impulses: RowImpulses, states: Indices) -> None:
+    """Write the impulses and states of members into the answer."""
     n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
     i, t = members[members < n], members[members >= n]
     work.answer.p[(D * i[:, None] + np.arange(D)).ravel()] = impulses.p.ravel()
     work.answer.p[D * t] = impulses.bounded
+    work.answer.state[i] = states
 
 
 def update_velocities(work: Work, members: Indices) -> None:

@@ -39,7 +39,7 @@ METHODS = (
     *("none", "sweeps", "correction"),  # of the compiled loop
     *("ConeInteriorPoint", "ConeNewton", "NSGS", "BodyNSGS", "APGD", "ADMM", "FixedPoint", "Conic"),
     *("Lemke", "JudicePires", "Murty", "PGS", "SemismoothNewton", "InteriorPoint", "Enumeration"),
-    *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "other"),
+    *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "LimitSurfaceInteriorPoint", "other"),
 )  # which solved a step
 NO_SOLVE, SWEEPS, CORRECTION = range(3)
 JOINT = -2  # less the number of a joint: in the place of the worst contact, the joint that is worst
@@ -53,6 +53,7 @@ class Rules(NamedTuple):
     accept: float  # and what is good enough to go on with
     swept: bool  # contacts obey a cone law, which compiled sweeps solve
     associated: bool  # the associated law instead of Coulomb's
+    asks: bool  # friction is a function of the state, which the loop asks for once a step is prepared
     relaxes_friction: bool  # tangents have a compliance of their own
     euler: bool  # bodies in contact move with their velocity at the end of the step
     sweeps: int  # of Gauss–Seidel at most
@@ -125,6 +126,7 @@ class Answer(NamedTuple):
     u: Floats  # (D nb,)   velocities under the law, with d and ε p
     z: Floats  # (places, 6)   what impulses do there
     v: Floats  # (bodies, 6)   velocities of the bodies
+    state: Integers  # (nb,)   of contacts whose law is no cone's, as the formulation tells
 
 
 class Islands(NamedTuple):
@@ -260,7 +262,8 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
     answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
     answer |= {"free": numbers(bodies, 6), "v": numbers(bodies, 6), "z": numbers(bodies + nodes, 6)}
-    answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")} | {"waited": integers(blocks)}
+    answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
+    answer |= {name: integers(blocks) for name in ("waited", "state")}
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
         integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), np.zeros(blocks, np.bool_), integers(blocks),

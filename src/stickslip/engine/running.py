@@ -73,7 +73,7 @@ def step_failed(answer: Solution, number: int, which: str, where: str = "") -> S
     """The error of a step that was not solved, with its problem saved beside; `which` step it is, and `where`."""
     file = f"stickslip-failed-step-{number}.h5"
     try:
-        save(answer.problem, file)  # type: ignore[arg-type]  # formulations make no CylinderProblem
+        save(answer.problem, file)
         kept = f"The problem is saved in {file}"
     except InputError:
         kept, file = "Its friction is a function, so the problem is not saved", ""

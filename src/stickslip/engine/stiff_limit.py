@@ -18,7 +18,11 @@ limit is a projection: with z = D^½ x and an orthonormal basis B of the rows of
     B P_C(Bᵀ y) = b,                                                                                           (3)
 
 and Newton's method with a line search solves it to rounding. C stays a product of round cones only if both tangents of
-a contact have the same weight.
+a contact have the same weight; where they have not, and as a check elsewhere, the same is solved as a conic program,
+
+    min xᵀ D x   over (2),                                                                                     (4)
+
+to the accuracy of Clarabel.
 
 [1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011,
     (24).
@@ -31,14 +35,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from stickslip.errors import InputError, SolveFailed
 from stickslip.friction.active import contact_terms
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.elimination import with_diagonal
 from stickslip.problems.cone import Law
 from stickslip.problems.matrix import Dense, Vector, as_dense, vector
 from stickslip.problems.residual import project_cone
+from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.solution import Solution
 from stickslip.solvers.solve import solve
 
@@ -46,6 +53,7 @@ TOL = 1e-13  # asked of the rigid and of the regularised problems, which roundin
 RESTS = 1e-8  # velocities below this share of the largest are zero
 RANK = 1e-10  # singular values of J D^-½ below this share of the largest are zero
 STEPS = 200  # of Newton's method
+PATIENT = 1e-13  # tolerance of the conic program
 ACCURATE, ENOUGH = 1e-14, 1e-9  # defect of (3) at which it ends, and residual that every answer must have
 
 
@@ -67,6 +75,15 @@ class StiffLimit:
     def path(self, scales: ArrayLike) -> Dense:
         """Forces with the compliances s D, a row for each scale s > 0."""
         return np.array([np.concatenate(self.regularised(s)) / self.problem.h for s in np.atleast_1d(scales)])
+
+    @property
+    def program(self) -> Vector:
+        """The forces once more, by the conic program (4) instead of Newton's method on (3)."""
+        v = self.problem.velocity_after(self.impulses)
+        return (
+            nearest(self.problem, v, Face.of(self.problem, self.weights, v, "associated"), conic=True)[0]
+            / self.problem.h
+        )
 
     def regularised(self, scale: float) -> Impulses:
         """Impulses of (1)."""
@@ -116,47 +133,40 @@ def check_weights(problem: ContactProblem, D: Vector) -> None:
     if not (D > 0).all():
         i = int(np.argmin(D > 0))
         raise InputError(f"stiff_limit: weights[{i}] is {D[i]:g}, expected a positive compliance")
-    if problem.dimension == 3:
-        tangents = D[: problem.H.shape[1]].reshape(-1, 3)[:, 1:]
-        uneven = tangents[:, 0] != tangents[:, 1]
-        if uneven.any():
-            i = int(np.argmax(uneven))
-            raise InputError(
-                f"stiff_limit: the tangents of contact {i} have weights {tangents[i]}, expected equal ones"
-            )
 
 
 def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Solution]:
     """(1) with compliances D, which may be zero."""
-    d, h, columns = problem.dimension, problem.h, problem.H.shape[1]
-    contact = D[:columns].reshape(-1, d)
-    none = np.zeros(problem.contacts)
-    with np.errstate(divide="ignore"):
-        normal, tangent = 1 / (h * h * contact[:, 0]), 1 / (h * h * contact[:, 1])
+    columns, rigid, none = problem.H.shape[1], np.full(problem.contacts, np.inf), np.zeros(problem.contacts)
     step = replace(
         problem,
-        stiffness=normal,
+        stiffness=rigid,
         damping=none,
-        stiffness_tangent=tangent,
+        stiffness_tangent=rigid,
         damping_tangent=none,
         compliance=D[columns:],
     )
     formulation = CompliantCone()
-    answer = solve(formulation.pose(step), tol=TOL)
+    posed = formulation.pose(step)
+    soft = np.zeros(posed.size)
+    soft[:columns] = D[:columns]
+    answer = solve(replace(posed, W=with_diagonal(posed.W, soft)), tol=TOL)
     if not answer.residual <= ENOUGH:
         answer.require()
     return formulation.impulses(step, answer.x), answer
 
 
-def nearest(problem: ContactProblem, v: Vector, face: Face) -> tuple[Vector, float]:
-    """The x of (2) that minimises xᵀ D x, and the relative defect of its momentum."""
+def nearest(problem: ContactProblem, v: Vector, face: Face, conic: bool = False) -> tuple[Vector, float]:
+    """The x of (2) that minimises xᵀ D x, and the relative defect of its momentum; by (4) where `conic`, or where the
+    tangents of a contact have weights that differ."""
     J = np.hstack([as_dense(problem.H), as_dense(problem.G)])
     momentum = as_dense(problem.M) @ v - problem.f
     root = np.sqrt(face.weights)
     U, S, B = np.linalg.svd(J @ face.basis / root, full_matrices=False)
     kept = RANK * S.max(initial=0.0) < S
     b = (U.T @ (momentum - J @ face.fixed))[kept] / S[kept]
-    z = project_onto_slice(B[kept], b, face, root)
+    uneven = any(face.weights[first + 1] != face.weights[first + 2] for first in face.cones if face.dimension == 3)
+    z = (nearest_by_program if conic or uneven else project_onto_slice)(B[kept], b, face, root)
     x = face.fixed + face.basis @ (z / root)
     size = float(np.linalg.norm(momentum)) or 1.0
     return x, float(np.linalg.norm(J @ x - momentum)) / size
@@ -256,6 +266,28 @@ def project_onto_slice(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:
             length *= 0.5
         y = y_new
     return z
+
+
+def nearest_by_program(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:
+    """The same by (4): min |z|² over B z = b, z in C."""
+    import clarabel
+
+    n, d, size = root.size, face.dimension, float(np.abs(b).max(initial=0.0)) or 1.0
+    rows, right, cones = [B], [b / size], [clarabel.ZeroConeT(len(b))]
+    for bound, sign in ((face.lower, -1.0), (face.upper, 1.0)):
+        finite = np.flatnonzero(np.isfinite(bound))
+        rows.append(sign * np.eye(n)[finite])
+        right.append(sign * (root * np.where(np.isfinite(bound), bound, 0.0))[finite] / size)
+        cones.append(clarabel.NonnegativeConeT(finite.size))
+    for first, mu in zip(face.cones, face.mu, strict=True):
+        part = first + np.arange(d)
+        rows.append(-(np.concatenate([[mu], np.ones(d - 1)]) / root[part])[:, None] * np.eye(n)[part])
+        right.append(np.zeros(d))
+        cones.append(clarabel.SecondOrderConeT(d))
+    exact = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), PATIENT)
+    identity = sparse.csc_matrix(np.eye(n))
+    program = conic_solver(identity, np.zeros(n), np.vstack(rows), np.concatenate(right), cones, **exact)
+    return size * np.array(program.solve().x)
 
 
 def dual(point: Vector, z: Vector) -> float:

@@ -39,13 +39,14 @@ from stickslip.dynamics.generalized import Instant, System, evaluate, positive_d
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.motion import END, MEAN
 from stickslip.engine.engine import accepted, check_scheme, method_number, step_tolerance
-from stickslip.engine.finish import states_of, unnoticed, worst_of
+from stickslip.engine.finish import unnoticed, worst_of
 from stickslip.engine.outside import graded, solve_rows
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import METHODS
 from stickslip.engine.running import count_steps, progress_bar, step_failed, told
 from stickslip.engine.system_trajectory import SystemTrajectory, contact_columns, in_space
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
+from stickslip.errors import InputError
 from stickslip.friction.active import contact_terms, spread
 from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
@@ -53,6 +54,7 @@ from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.friction.terms import LawNumbers, bounced_share
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, vector
+from stickslip.scene.friction_law import FrictionLaw
 from stickslip.solvers.solution import Solution, Solver
 from stickslip.solvers.status import Status
 
@@ -119,7 +121,7 @@ def simulate_system(
         accept=accept,
         methods=METHODS,
     )
-    previous, applied = np.zeros(len(at.A)), applied_force(system, force)
+    previous, applied = None, applied_force(system, force)
     with Recorder(header, state_of(at), path) as recorder, progress_bar(steps, progress) as done:
         for number in range(steps):
             one = step_system(system, at, dt, applied, number * dt, formulation, method, tol, previous, euler)
@@ -151,7 +153,7 @@ def state_of(at: Instant) -> dict[str, Any]:
 
 def columns_of(header: Header, one: SystemStep, status: Status, gap: Vector, now: float) -> dict[str, Any]:
     """The columns of the recorder for one step, which began with the gaps `gap`."""
-    answer, d = one.answer, header.dimension
+    answer, d = one.answer, one.problem.dimension
     step = {
         "time": now,
         **state_of(one.after),
@@ -166,11 +168,13 @@ def columns_of(header: Header, one: SystemStep, status: Status, gap: Vector, now
     contacts = {
         "friction": one.friction,
         "gap": gap,
-        "impulse": in_space(one.impulse.reshape(-1, d)),
-        "velocity": in_space(one.velocity.reshape(-1, d)),
+        "impulse": in_space(one.impulse.reshape(-1, d)[:, :3]),
+        "velocity": in_space(one.velocity.reshape(-1, d)[:, :3]),
         "state": one.state,
         "left_out": one.left_out,
     }
+    if d == 4:
+        contacts |= {"moment": one.impulse[3::4], "spin": one.velocity[3::4]}
     rows = contact_columns(1, gap.size, {name: value[None] for name, value in contacts.items()})
     return {name: np.asarray(value)[None] for name, value in step.items()} | rows
 
@@ -178,9 +182,10 @@ def columns_of(header: Header, one: SystemStep, status: Status, gap: Vector, now
 def look(watch: JamWatch, system: System, one: SystemStep, number: int, dt: float) -> Sequence[JamEvent]:
     """What the watch sees in a step; contacts are known by their numbers."""
     contacts = [(i, contact.name) for i, contact in enumerate(system.contacts)]
-    size = one.impulse.size
-    W = as_dense(one.problem.response.W)[:size, :size]
-    slip = one.problem.start_velocity.reshape(-1, one.problem.dimension)[:, 1:]
+    d, size = one.problem.dimension, one.impulse.size
+    kept = np.flatnonzero(np.arange(size) % d < 3)  # but those of spin
+    W = as_dense(one.problem.response.W)[np.ix_(kept, kept)]
+    slip = one.problem.start_velocity.reshape(-1, d)[:, 1:3]
     return watch.look(W, one.friction, slip, one.sliding, one.state, number * dt, number, contacts)
 
 
@@ -193,14 +198,14 @@ def step_system(
     formulation: Formulation,
     solver: str | Solver,
     tol: float,
-    previous: Vector,
+    previous: Vector | None,
     euler: bool,
 ) -> SystemStep:
     """One step from an instant at the time `now`; `previous` are the contact impulses of the step before."""
     started = clock.perf_counter()
     free, back = free_velocity(system, at, h, force, now), pull(at)
-    problem = system_problem(system, at, h, free, previous)
-    rows, d = formulation.rows(problem), problem.dimension
+    problem = system_problem(system, at, h, free, previous, now, formulation.spin)
+    rows = formulation.rows(problem)
     solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
@@ -221,14 +226,7 @@ def step_system(
         friction=terms.mu,
         sliding=terms.sliding,
         left_out=terms.part,
-        state=states_of(
-            impulses.p.reshape(-1, d),
-            velocity.reshape(-1, d),
-            terms.mu,
-            weights(problem),
-            problem.patch,
-            tol,
-        ),
+        state=spread_states(problem, rows.contacts, solved.states),
         iterations=solved.iterations,
         seconds=clock.perf_counter() - started,
     )
@@ -269,12 +267,6 @@ def share_of(
     return max(shares, default=END if gain > 0 else MEAN)
 
 
-def weights(problem: ContactProblem) -> Vector:
-    """ρ_i = d / tr W_ii of each contact, by which velocities compare with impulses."""
-    own = problem.response.W.diagonal()[: problem.H.shape[1]].reshape(-1, problem.dimension).sum(axis=1)
-    return np.divide(problem.dimension, own, out=np.ones_like(own), where=own > 0)
-
-
 def onto_constraint(system: System, at: Instant, back: Dense, q: Vector) -> tuple[Vector, Vector]:
     """q moved by D of (3), and D - D_r."""
     shift = np.zeros_like(at.v)
@@ -291,24 +283,74 @@ def onto_constraint(system: System, at: Instant, back: Dense, q: Vector) -> tupl
 
 
 def system_problem(
-    system: System, at: Instant, h: float, free: Vector, previous: Vector | None = None
+    system: System,
+    at: Instant,
+    h: float,
+    free: Vector,
+    previous: Vector | None = None,
+    now: float = 0.0,
+    spin: bool = False,
 ) -> ContactProblem:
-    """The ContactProblem (2) of a step of size h; `free` is the velocity v_f that it would end with."""
+    """The ContactProblem (2) of a step of size h from the time `now`; `free` is the velocity v_f that it ends with.
+    With `spin`, contacts in space have a row about their normal where one of them has a patch."""
     contacts = system.contacts
     material: dict[str, Any] = {name: [getattr(contact, name) for contact in contacts] for name in MATERIAL}
+    point = [np.zeros(3) if contact.place is None else contact.place(at.q) for contact in contacts]
+    place = vector(system.name, "place", np.concatenate([*point, np.zeros(0)]), 3 * len(contacts))
+    A = spinning_rows(system, at) if spin else at.A
     return ContactProblem(
         h=h,
         M=at.M,
         f=at.M @ free,
         v=at.v,
-        H=at.A.T,
-        mu=np.array([contact.friction for contact in contacts], float),
-        mu_kinetic=[contact.friction_kinetic for contact in contacts],
+        H=A.T,
+        **frictions(system, at, place, now),
+        point=place,
+        time=now,
+        surface=[contact.surface for contact in contacts],
         gap=at.gap,
         **material,
         previous=previous,
         G=at.G.T,
     )
+
+
+def frictions(system: System, at: Instant, place: Vector, now: float) -> dict[str, Vector]:
+    """Static and kinetic friction of the contacts; by a law, both what it says now."""
+    static, kinetic = np.zeros(len(system.contacts)), np.zeros(len(system.contacts))
+    slip = (at.A @ at.v).reshape(-1, at.dimension)[:, 1:] if static.size else np.zeros((0, 1))
+    for i, contact in enumerate(system.contacts):
+        if isinstance(contact.friction, FrictionLaw):
+            speed = np.linalg.norm(slip[i : i + 1], axis=1)
+            static[i] = kinetic[i] = contact.friction.values(speed, place[3 * i : 3 * i + 3].reshape(1, 3), now)[0]
+        else:
+            static[i], kinetic[i] = contact.friction, contact.friction_kinetic
+    return {"mu": static, "mu_kinetic": kinetic}
+
+
+def spinning_rows(system: System, at: Instant) -> Dense:
+    """A with a fourth row a contact, the angular velocity about its normal, where one of them has a patch."""
+    contacts, n = system.contacts, system.velocities
+    if at.dimension != 3 or not any(contact.patch for contact in contacts):
+        return at.A
+    A = np.zeros((len(contacts), 4, n))
+    A[:, :3] = at.A.reshape(-1, 3, n)
+    for i, contact in enumerate(contacts):
+        if contact.spin is not None:
+            A[i, 3] = vector(system.name, f"spin of contact {i}", contact.spin(at.q), n)
+        elif contact.patch:
+            raise InputError(
+                f"{system.name}: contact {contact.name!r} has a patch of {contact.patch:g} m, expected its spin, a "
+                "function of q"
+            )
+    return A.reshape(-1, n)
+
+
+def spread_states(problem: ContactProblem, contacts: Indices, states: Indices) -> Indices:
+    """The states of all contacts; those that take no part are open."""
+    whole = np.zeros(problem.contacts, np.int64)
+    whole[contacts] = states
+    return whole
 
 
 def applied_force(system: System, force: Force | None) -> Callable[[float, Vector, Vector], Vector]:

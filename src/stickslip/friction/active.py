@@ -10,7 +10,7 @@ ContactProblem that a user brings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from stickslip.friction.terms import (
     tangent_terms,
 )
 from stickslip.jit import kernel
+from stickslip.problems.friction_sets import FrictionSet
 from stickslip.problems.matrix import Dense, Indices, Matrix, Vector
 
 
@@ -62,6 +63,7 @@ class ActiveRows:
     grain: Vector  # (k,)   angle of the axes of anisotropic friction   [rad]
     point: Dense  # (k, 3)   where the contacts are   [m]
     time: float  # at the start   [s]
+    surfaces: tuple[FrictionSet | None, ...] = ()  # (k,)   friction sets of their materials; none has one where ()
 
     @property
     def count(self) -> int:
@@ -128,7 +130,24 @@ def active_rows(problem: ContactProblem, law: LawNumbers) -> ActiveRows:
         grain=problem.grain[contacts],
         point=problem.point.reshape(-1, 3)[contacts],
         time=problem.time,
+        surfaces=tuple(problem.surface[i] for i in contacts) if problem.surface else (),
     )
+
+
+def held_by_bristles(rows: ActiveRows) -> ActiveRows:
+    """The rows with those contacts sticking, under static friction, whose bristles hold, however fast they give way.
+
+    A bristle that gives way at the speed at the start, u, has at the end of the step, by (2) of
+    friction/stabilisation.py, the impulse p_t = -(u + d_t) / ε_t. Where that is inside the friction of the step before,
+    |p_t| <= μ p_n, nothing slides. Rigid contacts, ε_t = 0, slide by their speed alone.
+    """
+    soft = rows.compliance_tangent > 0
+    trial = rows.slip + rows.bristle
+    limit = rows.mu_static * np.maximum(rows.previous[:, 0], 0.0) * rows.compliance_tangent
+    holds = rows.sliding & soft & (np.linalg.norm(trial, axis=1) <= limit)
+    if not holds.any():
+        return rows
+    return replace(rows, sliding=rows.sliding & ~holds, mu=np.where(holds, rows.mu_static, rows.mu))
 
 
 class ContactTerms(NamedTuple):

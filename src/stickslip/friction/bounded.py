@@ -16,11 +16,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import Unknowns, posed_mixed, room_for_unknowns
 from stickslip.friction.directions import sliding_axis
 from stickslip.friction.formulation import Posed
 from stickslip.jit import kernel
+from stickslip.problems.matrix import Dense, Vector
 
 LEAST_FORCE = 1e-6  # a smaller normal force counts as this in the lateral relaxation   [N]
 
@@ -29,6 +32,22 @@ def posed_bounded(rows: ActiveRows, turned: bool) -> Posed:
     """(1) in the contacts' own tangents, or, `turned`, in the axes of those that slide."""
     unknowns = Unknowns(*bounded_unknowns(turned, rows.h, *rows.lagged))
     return posed_mixed(rows, unknowns, unknowns.start)
+
+
+def left_of_bounds(rows: ActiveRows, p: Dense, p_n: Vector, turned: bool) -> Vector:
+    """What is left of the bounds μ p_n along the axis where that is least."""
+    along = friction_along(rows, p) if turned else p[:, 1:]
+    return rows.mu * np.maximum(p_n, 0.0) - np.abs(along).max(axis=1)
+
+
+def friction_along(rows: ActiveRows, p: Dense) -> Dense:
+    """Friction along and across the sliding velocity of contacts that slide, along their tangents of the others."""
+    along = p[:, 1:].copy()
+    if rows.dimension == 3:
+        for i in np.flatnonzero(rows.sliding):
+            c, s = sliding_axis(rows.slip[i])
+            along[i] = c * p[i, 1] + s * p[i, 2], c * p[i, 2] - s * p[i, 1]
+    return along
 
 
 @kernel

@@ -20,6 +20,7 @@ import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.friction.elimination import Response, inverse_of, respond
+from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
 from stickslip.problems.matrix import Matrix, Vector, canonical, not_negative, square, vector
 
 MATERIAL = {
@@ -60,6 +61,7 @@ class ContactProblem:
     grain: Filled = None  # (nc,)   angle of the axes of anisotropic friction, from the tangent to the other   [rad]
     point: Filled = None  # (3 nc,)   where the contacts are   [m]
     time: float = 0.0  # at the start   [s]
+    surface: Any = ()  # (nc,)   friction sets of problems/friction_sets.py, None where a contact has none of its own
     G: Filled = None  # (nv, nj)   joint impulses to generalized impulses
     b: Filled = None  # (nj,)   velocity the rows ask for, with the opposite sign   [m/s, rad/s]
     compliance: Filled = None  # (nj,)   Σ, 0 where rigid
@@ -83,6 +85,7 @@ class ContactProblem:
             self._fill(name, contacts, missing)
         for name, count in (("w", H.shape[1]), ("previous", H.shape[1]), ("point", 3 * contacts)):
             self._fill(name, count, 0.0)
+        self._set("surface", friction_sets(self.surface, contacts))
         self._set("G", jacobian("G", np.zeros((rows, 0)) if self.G is None else self.G, rows))
         for name, missing in (("b", 0.0), ("compliance", 0.0), ("lower", -np.inf), ("upper", np.inf)):
             self._fill(name, self.G.shape[1], missing)
@@ -148,3 +151,17 @@ def jacobian(name: str, given: Any, rows: int) -> Matrix:
             f"ContactProblem: {name} has shape {matrix.shape}, expected a matrix with {rows} rows as M has"
         )
     return matrix
+
+
+def friction_sets(given: Any, contacts: int) -> tuple[FrictionSet | None, ...]:
+    """One friction set a contact, or None where it has none of its own; () where none has."""
+    sets = tuple(given)
+    if sets and len(sets) != contacts:
+        raise InputError(f"ContactProblem: surface has {len(sets)} entries, expected {contacts}, one for each contact")
+    for each in sets:
+        if each is not None and not isinstance(each, Ellipsoid | Mixed | Polyhedron | FrictionMap):
+            raise InputError(
+                f"ContactProblem: surface has {each!r}, expected Ellipsoid(), Mixed(), Polyhedron(…), FrictionMap(f) "
+                "or None"
+            )
+    return sets if any(each is not None for each in sets) else ()

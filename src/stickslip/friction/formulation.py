@@ -11,21 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from stickslip.friction.active import ActiveRows, active_rows, spread
+import numpy as np
+
+from stickslip.friction.active import ActiveRows, active_rows, held_by_bristles, spread
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.impact import NEWTON, Impact, RowImpulses, check_impact, check_speed
 from stickslip.friction.stabilisation import Stabilisation, check_stabilisation
 from stickslip.friction.terms import LawNumbers, law_numbers
 from stickslip.problems.cone import ConeProblem, Law
+from stickslip.problems.contact_states import states_of
+from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Vector
+from stickslip.problems.matrix import Dense, Indices, Vector
 from stickslip.problems.mixed import MixedLCP
 
 SLIP_SPEED = 1e-3  # above which a contact slides, and friction is kinetic   [m/s]
 
 Scheme: TypeAlias = Literal["midpoint", "euler"]
-StepProblem: TypeAlias = LCP | MixedLCP | ConeProblem | LimitSurfaceProblem
+StepProblem: TypeAlias = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
 
 
 class Posed(NamedTuple):
@@ -49,6 +53,7 @@ class Formulation:
     spin: ClassVar[bool] = False  # contacts have a fourth row, about their normal
     lagged: ClassVar[bool] = False  # needs the normal impulse of the step before
     relaxes_friction: ClassVar[bool] = False  # ε_t acts on the tangents of every contact
+    bristles: ClassVar[bool] = False  # a contact that sticks has bristles, (2) of friction/stabilisation.py
     cone_law: ClassVar[Law | None] = None  # of its cone problems, where it makes such
     scheme: ClassVar[Scheme] = "euler"  # how positions move; euler: q⁺ = q + h v⁺, as printed
 
@@ -65,6 +70,26 @@ class Formulation:
         """The mathematical problem of a step."""
         raise NotImplementedError
 
+    def left(self, rows: ActiveRows, p: Dense) -> Vector:
+        """How much friction each contact has left before it meets its bounds, by the set that this formulation bounds
+        it with; p (k, d) are the impulses."""
+        return rows.mu * p[:, 0] - friction_size(rows, p)
+
+    def states(self, rows: ActiveRows, impulses: RowImpulses, tol: float) -> Indices:
+        """Open, stick or slip of each contact (problems/contact_states.py)."""
+        u = (rows.W @ impulses.x + rows.q)[: impulses.p.size].reshape(impulses.p.shape)
+        slip = u[:, 1:].copy()
+        if self.relaxes_friction or self.bristles:
+            slip += rows.compliance_tangent[:, None] * impulses.p[:, 1:]
+        if self.bristles:
+            slip += np.where(rows.sliding[:, None], 0.0, rows.bristle)
+        if rows.dimension == 4:
+            slip[:, 2] *= rows.patch
+        own = rows.W.diagonal()[: impulses.p.size].reshape(impulses.p.shape).sum(axis=1)
+        rho = np.divide(rows.dimension, own, out=np.ones_like(own), where=own > 0)
+        p_n = np.ascontiguousarray(impulses.p[:, 0])
+        return states_of(p_n, self.left(rows, impulses.p), np.linalg.norm(slip, axis=1), rho, tol)
+
     @property
     def grain_axis(self) -> tuple[Vector, bool] | None:
         """The axis of anisotropic friction, fixed in the first or, where True, the second body of a contact."""
@@ -76,7 +101,8 @@ class Formulation:
 
     def rows(self, problem: ContactProblem) -> ActiveRows:
         """The contacts and joint rows of a ContactProblem that take part."""
-        return active_rows(problem, self.law(problem.h))
+        rows = active_rows(problem, self.law(problem.h))
+        return held_by_bristles(rows) if self.bristles else rows
 
     def pose(self, problem: ContactProblem) -> Any:
         """The mathematical problem of a ContactProblem."""
@@ -90,6 +116,14 @@ class Formulation:
         """The impulses that a solution x of it stands for."""
         rows = self.rows(problem)
         return spread(problem, rows.contacts, self.posed(rows).decode(x))
+
+
+def friction_size(rows: ActiveRows, p: Dense) -> Vector:
+    """|p_t| of each contact; over a patch that of (force, moment / e_r)."""
+    friction = p[:, 1:].copy()
+    if rows.dimension == 4:
+        friction[:, 2] = np.divide(p[:, 3], rows.patch, out=np.zeros(rows.count), where=rows.patch > 0)
+    return np.asarray(np.linalg.norm(friction, axis=1))
 
 
 def described(formulation: Formulation) -> str:

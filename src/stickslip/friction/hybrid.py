@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.bounded import posed_bounded
+from stickslip.friction.bounded import left_of_bounds, posed_bounded
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.stabilisation import RELAXATION, Stabilisation
+from stickslip.problems.matrix import Dense, Vector
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,10 @@ class Hybrid(Formulation):
     stabilisation: Stabilisation = RELAXATION
 
     lagged: ClassVar[bool] = True
+    bristles: ClassVar[bool] = True
 
     def posed(self, rows: ActiveRows) -> Posed:
         return posed_bounded(rows, turned=True)
+
+    def left(self, rows: ActiveRows, p: Dense) -> Vector:
+        return left_of_bounds(rows, p, rows.previous[:, 0], turned=True)

@@ -5,7 +5,11 @@
 at the velocities u of the end of the step, the twin of problems/limit_surface.py in time. The set F is one of
 problems/friction_sets.py, with the sizes e = (e_t, e_o, e_r): (e_t, e_o) of the formulation, e_r the `patch` of the
 materials, in metres: what moment a contact holds over what force. For a disc of radius a under even pressure that is
-2/3 a, for a ring a. Without patches it is Coulomb's law.
+2/3 a, for a ring a. Without patches it is Coulomb's law. Materials and pairs of bodies may have sets of their own.
+
+Contacts without a row for spin, those of planar scenes and of most systems in generalized coordinates, are the same
+with e_r = 0, in the plane also e_o = 0 [1]: the rows they lack are zero. A bounded joint row is a contact of
+friction/cones.py, whose set is the Ellipsoid whatever that of the others.
 
 Anisotropic friction has its axes fixed in a body, along `grain` and across it: e_t is for the way along. With a
 FrictionMap the coefficient may depend on the state at the start of the step: sliding speed, place, time.
@@ -16,6 +20,7 @@ FrictionMap the coefficient may depend on the state at the start of the step: sl
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -26,9 +31,9 @@ from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.cones import cone_rows, cone_unknowns
 from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed, Scheme
-from stickslip.friction.impact import check_speed
+from stickslip.friction.impact import RowImpulses, check_speed
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
-from stickslip.problems.friction_sets import ELLIPSOID, Ellipsoid, FrictionMap, FrictionSet, Mixed
+from stickslip.problems.friction_sets import ELLIPSOID, Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Matrix, Vector
 
@@ -64,27 +69,96 @@ class LimitSurface(Formulation):
         return None if self.grain is None else (np.array(self.grain, np.float64), self.grain_of == "second")
 
     def posed(self, rows: ActiveRows) -> Posed:
-        if rows.dimension != 4 and rows.count:
-            raise InputError(
-                f"LimitSurface: the problem has {rows.dimension} components a contact, expected 4, with spin"
-            )
-        if isinstance(self.surface, FrictionMap):  # it says itself what slip does to friction
-            rows = replace(rows, mu=rows.mu_static)
-        if rows.lower.size and not isinstance(self.surface, Ellipsoid | Mixed):
-            raise InputError(
-                f"LimitSurface: the surface is {self.surface!r}, expected Ellipsoid() or Mixed() where joints have "
-                "motors or limits"
-            )
+        given, sets = rows, self.sets(rows)
+        rows = with_spin(with_friction(rows, sets))
         W, q, mu = cone_rows(rows, "coulomb", relaxed=False)
-        start, decode = cone_unknowns(rows)
+        start, whole = cone_unknowns(rows)
+        d = given.dimension
+        decode: Callable[[Vector], RowImpulses] = whole
+        if d < 4:
+            decode = lambda x: without_spin(whole(x), d)  # noqa: E731
         if self.grain is not None:
             turn = turned(rows.grain, W)
             W, q, start, own = turn.T @ W @ turn, turn.T @ q, turn.T @ start, decode
             decode = lambda x: own(turn @ x)  # noqa: E731
         e = np.ones((mu.size, 3))
         e[: rows.count, :2] = self.sizes
+        e[: rows.count, 1] *= d > 2
         e[: rows.count, 2] = rows.patch
-        return Posed(LimitSurfaceProblem(W, q, mu, e, surface=self.surface, state=states(rows, mu.size)), start, decode)
+        surface = (*sets, *(mu.size - rows.count) * (ELLIPSOID,))
+        return Posed(LimitSurfaceProblem(W, q, mu, e, surface=surface, state=states(rows, mu.size)), start, decode)
+
+    def sets(self, rows: ActiveRows) -> tuple[FrictionSet, ...]:
+        """The friction set of each contact: that of its materials, or of the formulation."""
+        found = rows.surfaces or rows.count * (None,)
+        for each in found:
+            if each is not None and not isinstance(each, Ellipsoid | Mixed | Polyhedron | FrictionMap):
+                raise InputError(
+                    "LimitSurface: the surface of two materials that touch is not the same, expected one said for "
+                    "their pair"
+                )
+        return tuple(self.surface if each is None else each for each in found)
+
+    def left(self, rows: ActiveRows, p: Dense) -> Vector:
+        """μ p_n less the gauge of the friction, by the set of each contact."""
+        sets = self.sets(rows)
+        wide = with_spin(with_friction(rows, sets))
+        e = np.column_stack([np.tile(self.sizes, (rows.count, 1)), wide.patch])
+        friction = np.zeros((rows.count, 3))
+        friction[:, : rows.dimension - 1] = p[:, 1:]
+        if self.grain is not None:
+            c, s, t = np.cos(rows.grain), np.sin(rows.grain), friction.copy()
+            friction[:, 0], friction[:, 1] = c * t[:, 0] + s * t[:, 1], c * t[:, 1] - s * t[:, 0]
+        shape = np.divide(friction, e, out=np.zeros_like(friction), where=e > 0)
+        state = states(wide, rows.count)
+        used = [gauge_of(each, x, at) for each, x, at in zip(sets, shape, state, strict=True)]
+        return wide.mu * p[:, 0] - np.array(used)
+
+
+def with_friction(rows: ActiveRows, sets: tuple[FrictionSet, ...]) -> ActiveRows:
+    """With static friction where a FrictionMap says itself what slip does to it."""
+    own = np.array([isinstance(each, FrictionMap) for each in sets], np.bool_)
+    return replace(rows, mu=np.where(own, rows.mu_static, rows.mu)) if own.any() else rows
+
+
+def with_spin(rows: ActiveRows) -> ActiveRows:
+    """The same with four components a contact, those that it had not zero: they carry nothing."""
+    d, k = rows.dimension, rows.count
+    if d == 4 or k == 0:
+        return replace(rows, dimension=4) if k == 0 else rows
+    if d == 3 and rows.patch.any():
+        raise InputError(
+            f"LimitSurface: a contact has a patch of {rows.patch.max():g} m and no row for spin, expected one, or no "
+            "patch"
+        )
+    place = np.concatenate([(4 * np.arange(k)[:, None] + np.arange(d)).ravel(), 4 * k + np.arange(rows.lower.size)])
+    size = 4 * k + rows.lower.size
+    P: Matrix = sparse.csr_array((np.ones(place.size), (place, np.arange(place.size))), shape=(size, place.size))
+    P = P.toarray() if isinstance(rows.W, np.ndarray) else P
+    wide: dict[str, Any] = {
+        name: np.zeros((k, width)) for name, width in (("slip", 3), ("previous", 4), ("bristle", 3))
+    }
+    for name, values in wide.items():
+        known = getattr(rows, name)
+        values[:, : known.shape[1]] = known
+    return replace(rows, dimension=4, W=P @ rows.W @ P.T, q=P @ rows.q, patch=np.zeros(k), **wide)
+
+
+def without_spin(impulses: RowImpulses, d: int) -> RowImpulses:
+    return RowImpulses(np.ascontiguousarray(impulses.p[:, :d]), impulses.bounded)
+
+
+def gauge_of(surface: FrictionSet, s: Vector, state: Vector) -> float:
+    """By which λ = μ p_n the set λ B reaches s."""
+    match surface:
+        case Mixed():
+            return max(math.hypot(s[0], s[1]), abs(s[2]))
+        case Polyhedron(planes=planes):
+            return max(float((planes @ s).max()), 0.0)
+        case FrictionMap():
+            return float(surface.f(*map(float, s), *map(float, state))[0])
+        case _:
+            return float(np.linalg.norm(s))
 
 
 def states(rows: ActiveRows, count: int) -> Dense:

@@ -10,7 +10,8 @@ response of friction/active.py, unknowns (p_t, p_n, w_up, w_lo) and the pairing 
 
 The phantom inertia ρ > 0 makes the matrix regular and changes nothing else: w_up and w_lo are never positive together,
 for then 2 μ p_n + ρ (w_up + w_lo) = 0. A contact that slides has the axes along and across its velocity, and the
-lateral relaxation of friction/bounded.py; one that sticks has `directions` axes and bristles. Redundant contacts still
+lateral relaxation of friction/bounded.py, or more axes, from its velocity on at equal angles, and no such relaxation;
+one that sticks has `directions` axes and bristles. Redundant contacts still
 need a relaxation for the matrix to be regular: ρ is for friction, not for the Jacobian.
 
 p_t is posed in units in which the diagonal of its rows is of order one: ε_t differs by many decades between contacts
@@ -35,12 +36,13 @@ import numpy as np
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import Unknowns, posed_mixed, room_for_unknowns
-from stickslip.friction.bounded import lateral_relaxation
+from stickslip.friction.bounded import friction_along, lateral_relaxation
 from stickslip.friction.directions import axes, sliding_axis
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.polyhedral import check_directions
 from stickslip.friction.stabilisation import RELAXATION, Stabilisation
 from stickslip.jit import kernel
+from stickslip.problems.matrix import Dense, Vector
 
 
 @dataclass(frozen=True)
@@ -50,26 +52,42 @@ class Phantom(Formulation):
     inertia: float = 1.0  # ρ   [kg]
     directions: int = 2  # axes of a contact that sticks; 1 in the plane, whatever is said here
     lateral: bool = True  # friction across the direction of sliding, (43) of [1]; without, there is none, (34)
+    sliding_directions: int = 2  # axes of a contact that slides; 1 in the plane
     _: KW_ONLY
     stabilisation: Stabilisation = RELAXATION
 
     lagged: ClassVar[bool] = True
+    bristles: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.inertia < np.inf:
             raise InputError(f"Phantom: inertia is {self.inertia!r}, expected a number >= 0")
         check_directions("Phantom", self.directions, 2)
+        check_directions("Phantom", self.sliding_directions, 2, "sliding_directions")
+        if self.sliding_directions > 2 and not self.lateral:
+            raise InputError(
+                f"Phantom: sliding_directions is {self.sliding_directions} without lateral friction, expected 2"
+            )
         super().__post_init__()
 
     def posed(self, rows: ActiveRows) -> Posed:
-        E, diagonal = axes(self.directions, rows.dimension), np.ascontiguousarray(rows.W.diagonal())
-        unknowns = Unknowns(*phantom_unknowns(float(self.inertia), self.lateral, E, diagonal, rows.h, *rows.lagged))
+        E, F = axes(self.directions, rows.dimension), axes(self.sliding_directions, rows.dimension)
+        diagonal = np.ascontiguousarray(rows.W.diagonal())
+        unknowns = Unknowns(*phantom_unknowns(float(self.inertia), self.lateral, E, F, diagonal, rows.h, *rows.lagged))
         return posed_mixed(rows, unknowns, unknowns.start)
+
+    def left(self, rows: ActiveRows, p: Dense) -> Vector:
+        along, d = friction_along(rows, p), rows.dimension
+        sticking = np.abs(along @ axes(self.directions, d)).max(axis=1)
+        sliding = np.abs(along @ axes(self.sliding_directions, d))
+        used = np.where(rows.sliding, sliding.max(axis=1) if self.lateral else sliding[:, 0], sticking)
+        return rows.mu * p[:, 0] - used
 
 
 @kernel
-def phantom_unknowns(rho, lateral, E, diagonal, h, mu, sliding, slip, previous, compliance, bristle, lower, upper):
-    """(1) with unknowns p_t, p_n, w_up, w_lo, λ, contact after contact in each.
+def phantom_unknowns(rho, lateral, E, F, diagonal, h, mu, sliding, slip, previous, compliance, bristle, lower, upper):
+    """(1) with unknowns p_t, p_n, w_up, w_lo, λ, contact after contact in each; axes E of contacts that stick, and F,
+    in the frame of their velocity, of those that slide.
 
     The starting point are the impulses of the step before, and the velocity at the start of this one.
     """
@@ -77,7 +95,7 @@ def phantom_unknowns(rho, lateral, E, diagonal, h, mu, sliding, slip, previous, 
     m, tangents = lower.size, d - 1
     count = 0  # axes
     for i in range(k):
-        count += tangents if sliding[i] else E.shape[1]
+        count += F.shape[1] if sliding[i] else E.shape[1]
     joint = d * k + 2 * count
     unknowns = room_for_unknowns(joint + m, tangents * k + (4 * tangents + 4) * count)
     row, value, place, entry, offset, low, high, start = unknowns
@@ -90,7 +108,7 @@ def phantom_unknowns(rho, lateral, E, diagonal, h, mu, sliding, slip, previous, 
             own += diagonal[n + 1 + a] / tangents
         for a in range(t, o + 1):
             relaxed = compliance[i]
-            if sliding[i] and a > t:
+            if sliding[i] and a > t and F.shape[1] == 2:
                 relaxed = lateral_relaxation(h, mu[i], previous[i, 0], slip[i], compliance[i])
             scale = 1.0 / math.sqrt(own + relaxed) if own + relaxed > 0.0 else 1.0
             row[a, 0], row[a, 1] = n + 1, n + d - 1
@@ -101,12 +119,12 @@ def phantom_unknowns(rho, lateral, E, diagonal, h, mu, sliding, slip, previous, 
             e += 1
         p_n = tangents * k + i
         row[p_n, 0], value[p_n, 0], start[p_n] = n, 1.0, previous[i, 0]
-        for j in range(tangents if sliding[i] else E.shape[1]):
+        for j in range(F.shape[1] if sliding[i] else E.shape[1]):
             lo = up + count
             bound = 0.0 if sliding[i] and j > 0 and not lateral else mu[i]
             for a in range(t, o + 1):
                 scale = math.hypot(value[a, 0], value[a, 1])
-                along = scale * ((1.0 if a - t == j else 0.0) if sliding[i] else E[a - t, j])
+                along = scale * (F[a - t, j] if sliding[i] else E[a - t, j])
                 e = couple(place, entry, e, a, up, -along)
                 e = couple(place, entry, e, a, lo, along)
                 e = couple(place, entry, e, up, a, along)

@@ -19,7 +19,10 @@ The matrix is copositive, and Lemke's method finds a solution [2]. It is singula
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
@@ -28,6 +31,7 @@ from stickslip.friction.directions import polyhedral_directions
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.stabilisation import Stabilisation
 from stickslip.jit import kernel
+from stickslip.problems.matrix import Dense, Vector
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,15 @@ class Polyhedral(Formulation):
         D = polyhedral_directions(self.directions, rows.dimension)
         unknowns = Unknowns(*polyhedral_unknowns(D, rows.mu, rows.lower, rows.upper))
         return posed_mixed(rows, unknowns, None) if rows.lower.size else posed_lcp(rows, unknowns)
+
+    def left(self, rows: ActiveRows, p: Dense) -> Vector:
+        """μ p_n - Σ p_f, with the least p_f >= 0 that make up the friction: of two neighbouring directions."""
+        length = np.linalg.norm(p[:, 1:], axis=1)
+        if rows.dimension == 2:
+            return rows.mu * p[:, 0] - length
+        half = math.pi / self.directions
+        off = np.mod(np.arctan2(p[:, 2], p[:, 1]), 2 * half) - half  # from the middle between the two
+        return rows.mu * p[:, 0] - length * np.cos(off) / math.cos(half)
 
 
 @kernel
@@ -76,6 +89,6 @@ def polyhedral_unknowns(D, mu, lower, upper):
     return unknowns
 
 
-def check_directions(owner: str, directions: int, least: int) -> None:
+def check_directions(owner: str, directions: int, least: int, name: str = "directions") -> None:
     if not (isinstance(directions, int) and directions >= least):
-        raise InputError(f"{owner}: directions is {directions!r}, expected a whole number of at least {least}")
+        raise InputError(f"{owner}: {name} is {directions!r}, expected a whole number of at least {least}")

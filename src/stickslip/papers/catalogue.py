@@ -39,6 +39,7 @@ PAPERS = {
     "peiret2017-fig4": Entry("figure 4: a cube slides and spins until it stops", "peiret2017", "figure_4", True),
     "peiret2017-table": Entry("where the cube stops, under each formulation", "peiret2017", "final_states", False),
     "peiret2017-rank": Entry("rank of the matrix with and without phantom inertia", "peiret2017", "ranks", False),
+    "peiret2017-algorithms": Entry("which pivoting methods solve how many steps", "peiret2017", "algorithms", False),
     "peiret2019-fig2": Entry(
         "figure 2: the generalized friction cone of a rod", "peiret2019_coupling", "figure_2", True
     ),

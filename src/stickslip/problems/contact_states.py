@@ -6,6 +6,9 @@ into an impulse of contact i. The impulses given resolve δ, the root mean squar
     open   r_n <= δ or r_n <= ρ g, with g = u_n (Coulomb) or g = u_n - μ|u_t| (associated)
     slip   not open, ρ|u_t| > δ, and ρ|u_t| exceeds what friction has left, μ r_n - |r_t|
     stick  otherwise: a contact at its limit that does not move sticks
+
+In a time step what friction has left is measured by the set that the formulation bounds it with, which need not be a
+cone, and u is the velocity under its law, with springs and dampers: `states_of`.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.jit import bare, kernel
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Indices, Vector
 from stickslip.problems.residual import TINY, cone_map_length, length, point
@@ -28,6 +32,9 @@ class State(IntEnum):
     OPEN = 0  # carries nothing
     STICK = 1  # presses and does not slide
     SLIP = 2  # presses and slides
+
+
+OPEN, STICK, SLIP = (int(state) for state in State)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -64,3 +71,25 @@ def map_lengths(problem: ConeProblem, r: Vector, u: Vector, rho: Vector) -> Vect
         own, at = slice(i, i + 1), slice(d * i, d * (i + 1))
         parts[i] = cone_map_length(r[at], u[at], problem.mu[own], problem.shift[own], rho[own], d)
     return parts
+
+
+@bare
+def state_of(p_n, left, u_t, rho, delta):
+    """Open, stick or slip of a contact whose friction has `left` before it meets its bounds."""
+    if not (p_n > delta and p_n > 0.0):
+        return OPEN
+    if rho * u_t > delta and rho * u_t > left:
+        return SLIP
+    return STICK
+
+
+@kernel
+def states_of(p, left, slip, rho, tol):
+    """The states of contacts with normal impulses p and slip speeds, (n,) each; impulses below tol times the greatest
+    count for nothing."""
+    state, greatest = np.empty(p.size, np.int64), 0.0
+    for i in range(p.size):
+        greatest = max(greatest, p[i])
+    for i in range(p.size):
+        state[i] = state_of(p[i], left[i], slip[i], rho[i], tol * greatest)
+    return state

@@ -5,8 +5,10 @@
     /lcp/{M, q}                                       LCP
     /mlcp/{M, q, is_comp, n, m}                       MixedLCP, each row free (is_comp 0) or [0, inf) (is_comp 1)
     /box/{M, q, lb, ub}                               MixedLCP with any bounds
+    /cylinder/{W, q, bound}                           CylinderProblem
     /limit_surface/{A, b, mu, e, slip, state, set}    LimitSurfaceProblem; `set` is 0 for Ellipsoid, 1 for Mixed, 2 for
-                                                      Polyhedron with its rows in `planes`
+                                                      Polyhedron with its rows in `planes`; or (nc, 3), a set for
+                                                      each contact, and where its rows begin and end
 
 A matrix is a 2-D dataset, or a group {m, n, nz, nzmax, p, i, x} as in CSparse [2] with indices from 0: nz = -2 means
 CSR (p row starts, i columns), nz = -1 CSC (p column starts, i rows), nz >= 0 triplets (i rows, p columns). FCLIB's own
@@ -41,16 +43,26 @@ from scipy import sparse
 
 from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.problems.cone import LAWS, BodyForm, ConeProblem, Law
-from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
+from stickslip.problems.cylinder import CylinderProblem
+from stickslip.problems.friction_sets import (
+    NO_PLANES,
+    Ellipsoid,
+    FrictionMap,
+    FrictionSet,
+    FrictionSets,
+    Mixed,
+    Polyhedron,
+    sets_data,
+)
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Indices, Matrix, Sparse, Vector, as_sparse, shortened
+from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_sparse, shortened
 from stickslip.problems.mixed import MixedLCP
 
-Saved: TypeAlias = LCP | MixedLCP | ConeProblem | LimitSurfaceProblem
+Saved: TypeAlias = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
 
 MAX_BYTES = 8 * 2**30
-LAYOUTS = ("fclib_local", "fclib_global", "lcp", "mlcp", "box", "limit_surface")
+LAYOUTS = ("fclib_local", "fclib_global", "lcp", "mlcp", "box", "cylinder", "limit_surface")
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Saved:
@@ -166,6 +178,9 @@ def read_problem(reader: Reader) -> Saved:
             return read_mlcp(reader)
         case ["box"]:
             return read_box(reader)
+        case ["cylinder"]:
+            q, bound = reader.floats("cylinder/q", None), reader.floats("cylinder/bound", None)
+            return CylinderProblem(read_matrix(reader, "cylinder/W", (q.size, q.size)), q, bound)
         case ["limit_surface"]:
             return read_limit_surface(reader)
         case ["fclib_local"]:
@@ -221,16 +236,13 @@ def read_limit_surface(reader: Reader) -> LimitSurfaceProblem:
     b, mu = reader.floats(f"{group}/b", None), reader.floats(f"{group}/mu", None)
     e, slip = (reader.floats(f"{group}/{name}", mu.size, 3) for name in ("e", "slip"))
     state = reader.floats(f"{group}/state", mu.size, 5)
-    surface: FrictionSet
-    match reader.integer(f"{group}/set"):
-        case 0:
-            surface = Ellipsoid()
-        case 1:
-            surface = Mixed()
-        case 2:
-            surface = Polyhedron(reader.floats(f"{group}/planes", None, 3))
-        case strange:
-            raise InputError(f"/{group}/set is {strange}, expected 0, 1 or 2")
+    surface: FrictionSet | list[FrictionSet]
+    if len(getattr(reader.node(f"{group}/set"), "shape", ())) == 2:
+        kinds, planes = reader.integers(f"{group}/set", mu.size, 3), reader.floats(f"{group}/planes", None, 3)
+        surface = [read_set(int(kind), planes[first:last]) for kind, first, last in kinds]
+    else:
+        kind = reader.integer(f"{group}/set")
+        surface = read_set(kind, reader.floats(f"{group}/planes", None, 3) if kind == 2 else NO_PLANES)
     return LimitSurfaceProblem(read_matrix(reader, f"{group}/A", (b.size, b.size)), b, mu, e, slip, surface, state)
 
 
@@ -364,9 +376,14 @@ def write_problem(file: Any, problem: Saved) -> None:
             write_cone(file, problem)
         case LimitSurfaceProblem():
             write_limit_surface(file, problem)
+        case CylinderProblem():
+            write_matrix(file, "cylinder/W", problem.W)
+            write_array(file, "cylinder/q", problem.q)
+            write_array(file, "cylinder/bound", problem.bound)
         case _:
             raise InputError(
-                f"save: got {type(problem).__name__}, expected LCP, MixedLCP, ConeProblem or LimitSurfaceProblem"
+                f"save: got {type(problem).__name__}, expected LCP, MixedLCP, ConeProblem, CylinderProblem or "
+                "LimitSurfaceProblem"
             )
 
 
@@ -392,12 +409,30 @@ def write_cone(file: Any, problem: ConeProblem) -> None:
     write_array(file, "fclib_global/vectors/mu", problem.mu)
 
 
+def read_set(kind: int, planes: Dense) -> FrictionSet:
+    match kind:
+        case 0:
+            return Ellipsoid()
+        case 1:
+            return Mixed()
+        case 2:
+            return Polyhedron(planes)
+        case strange:
+            raise InputError(f"/limit_surface/set is {strange}, expected 0, 1 or 2")
+
+
 def write_limit_surface(file: Any, problem: LimitSurfaceProblem) -> None:
-    if isinstance(problem.surface, FrictionMap):
+    sets = problem.surface.sets if isinstance(problem.surface, FrictionSets) else (problem.surface,)
+    if any(isinstance(each, FrictionMap) for each in sets):
         raise InputError("save: the surface is a FrictionMap, expected a set that is not a function")
     write_matrix(file, "limit_surface/A", problem.A)
     for name in ("b", "mu", "e", "slip", "state"):
         write_array(file, f"limit_surface/{name}", getattr(problem, name))
+    if isinstance(problem.surface, FrictionSets):
+        kinds, planes, _ = sets_data(problem.surface, problem.contacts)
+        write_array(file, "limit_surface/set", kinds)
+        write_array(file, "limit_surface/planes", planes)
+        return
     kind, planes, _ = problem.surface.data
     write_integer(file, "limit_surface/set", kind)
     if isinstance(problem.surface, Polyhedron):

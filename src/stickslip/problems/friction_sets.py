@@ -2,14 +2,15 @@
 
     F(λ) = {(c_t, c_o, c_r) : (c_t / e_t, c_o / e_o, c_r / e_r) ∈ λ B},      λ = μ c_n,                           (1)
 
-with a bounded convex set B around zero, the same for all contacts, and the sizes e of each. In s = (c_t / e_t, c_o /
-e_o, c_r / e_r) everything is a force. A component with e = 0 carries nothing: e_r = 0 is a point contact, e = (1, 0, 0)
-a contact in the plane. The sets of Trinkle and Pang [1], and any other:
+with a bounded convex set B around zero, the same for all contacts or one for each, and the sizes e of each. In
+s = (c_t / e_t, c_o / e_o, c_r / e_r) everything is a force. A component with e = 0 carries nothing: e_r = 0
+is a point contact, e = (1, 0, 0) a contact in the plane. The sets of Trinkle and Pang [1], and any other:
 
     Ellipsoid     |s| <= 1
     Mixed         |(s_t, s_o)| <= 1, |s_r| <= 1: force and moment do not share
     Polyhedron    N s <= 1, row by row
     FrictionMap   f(s) <= 1 for a function of the user's, its gauge
+    FrictionSets  one of these for each contact
 
 All that solvers ask of a set is the nearest point P_λB(y) and its derivative D. Since P_λB(y) = λ P_B(y / λ),
 
@@ -25,9 +26,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numba
@@ -37,11 +38,12 @@ from numpy.typing import ArrayLike
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import invert_block
-from stickslip.problems.matrix import Dense, Vector, canonical
+from stickslip.problems.matrix import Dense, Indices, Vector, canonical
 
 BALL, MIXED, POLYHEDRON, GAUGE = range(4)
 NO_PLANES = np.zeros((0, 3))
 GAUGE_SIGNATURE = numba.types.UniTuple(numba.float64, 4)(*[numba.float64] * 8)
+CHOICE_SIGNATURE = numba.types.UniTuple(numba.float64, 4)(*[numba.float64] * 9)  # which of several gauges, and the same
 NEAR = 1e-14  # |y - x - κ n| / |y| at which a nearest point is exact
 ROUGH = 1e-9  # above which it was not found
 SHIFT = 1e-7  # step of differences, as a share of |x|
@@ -54,9 +56,17 @@ Gauge: TypeAlias = Callable[..., tuple[float, float, float, float]]
 class SetData(NamedTuple):
     """A friction set as kernels take it."""
 
-    kind: int
+    kind: int  # from GAUGE on a FrictionMap: how many others are before it, of several
     planes: Dense  # (m, 3)   rows N of a Polyhedron
-    gauge: Any  # the compiled function of a FrictionMap, or None
+    gauge: Any  # the compiled function of the FrictionMaps, or None
+
+
+class SetsData(NamedTuple):
+    """The friction sets of several contacts as kernels take them."""
+
+    kind: Indices  # (nc, 3)   kind, and where its rows of planes begin and end
+    planes: Dense  # (m, 3)   of all
+    gauge: Any  # the compiled function of the FrictionMaps, or None
 
 
 @dataclass(frozen=True)
@@ -153,14 +163,18 @@ class FrictionMap:
         if not callable(self.f):
             raise InputError(f"FrictionMap: f is {self.f!r}, expected a function of 8 numbers that returns 4")
         check_gauge(self.f)
-        _ = self.compiled  # what cannot be compiled is refused here
+        _ = self.plain  # what cannot be compiled is refused here
 
     @cached_property
     def compiled(self) -> Any:
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-            return self.f
+        """f as kernels call one function of a problem: the first number says which, of several."""
+        return one_of((self,))
+
+    @cached_property
+    def plain(self) -> Any:
+        """f, compiled."""
         try:
-            return numba.cfunc(GAUGE_SIGNATURE, error_model="numpy")(self.f)
+            return numba.njit(GAUGE_SIGNATURE, error_model="numpy")(self.f)
         except Exception as error:  # numba raises many kinds; all say why the function cannot be compiled
             reason = str(error).strip().splitlines()[0]
             raise InputError(
@@ -175,8 +189,80 @@ class FrictionMap:
         return f"FrictionMap({getattr(self.f, '__name__', 'f')})"
 
 
+@lru_cache(maxsize=64)
+def one_of(maps: tuple[FrictionMap, ...]) -> Any:
+    """The gauges of several maps as one compiled function, whose first argument is the number of the one meant."""
+    last = maps[-1].plain
+    chosen: Any = lambda which, t, o, r, v, x, y, z, time: last(t, o, r, v, x, y, z, time)  # noqa: E731
+    for each in maps[-2::-1]:
+        chosen = either(each.plain, numba.njit(error_model="numpy")(chosen))
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return chosen
+    return numba.cfunc(CHOICE_SIGNATURE, error_model="numpy")(chosen)
+
+
+def either(first: Any, others: Any) -> Any:
+    def chosen(which: Any, t: Any, o: Any, r: Any, v: Any, x: Any, y: Any, z: Any, time: Any) -> Any:
+        if which < 0.5:
+            return first(t, o, r, v, x, y, z, time)
+        return others(which - 1.0, t, o, r, v, x, y, z, time)
+
+    return chosen
+
+
 FrictionSet: TypeAlias = Ellipsoid | Mixed | Polyhedron | FrictionMap
 ELLIPSOID = Ellipsoid()
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionSets:
+    """One set for each contact."""
+
+    sets: tuple[FrictionSet, ...]
+
+    @property
+    def radius(self) -> float:
+        return max((each.radius for each in self.sets), key=lambda radius: math.inf if math.isnan(radius) else radius)
+
+    def __repr__(self) -> str:
+        return f"FrictionSets({', '.join(dict.fromkeys(repr(each) for each in self.sets))})"
+
+
+def friction_set(owner: str, given: Any, contacts: int) -> FrictionSet | FrictionSets:
+    """A set for all contacts, or one for each; those that are all the same are one."""
+    expected = "Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f), for all contacts or one for each"
+    sets = given.sets if isinstance(given, FrictionSets) else tuple(given) if isinstance(given, Sequence) else (given,)
+    if not all(isinstance(each, Ellipsoid | Mixed | Polyhedron | FrictionMap) for each in sets):
+        raise InputError(f"{owner}: surface is {given!r}, expected {expected}")
+    if not isinstance(given, FrictionSets | Sequence):
+        return sets[0]
+    if len(sets) != contacts:
+        raise InputError(f"{owner}: surface has {len(sets)} sets, expected {contacts}, one for each contact")
+    if not sets:
+        return ELLIPSOID
+    return sets[0] if all(each == sets[0] for each in sets) else FrictionSets(sets)
+
+
+def sets_data(surface: FrictionSet | FrictionSets, contacts: int) -> SetsData:
+    """The sets of all contacts for kernels."""
+    sets = surface.sets if isinstance(surface, FrictionSets) else contacts * (surface,)
+    maps = tuple(dict.fromkeys(each for each in sets if isinstance(each, FrictionMap)))
+    shapes = list(dict.fromkeys(each for each in sets if isinstance(each, Polyhedron)))
+    ends = np.cumsum([0, *(len(each.planes) for each in shapes)])
+    rows = [(number_of(each, maps), *range_of(each, shapes, ends)) for each in sets]
+    planes = np.vstack([each.planes for each in shapes]) if shapes else NO_PLANES
+    return SetsData(np.array(rows, np.int64).reshape(-1, 3), planes, one_of(maps) if maps else None)
+
+
+def number_of(each: FrictionSet, maps: tuple[FrictionMap, ...]) -> int:
+    return GAUGE + maps.index(each) if isinstance(each, FrictionMap) else each.data.kind
+
+
+def range_of(each: FrictionSet, shapes: list[Polyhedron], ends: Any) -> tuple[int, int]:
+    if not isinstance(each, Polyhedron):
+        return 0, 0
+    i = shapes.index(each)
+    return int(ends[i]), int(ends[i + 1])
 
 
 def check_gauge(f: Gauge) -> None:
@@ -232,7 +318,7 @@ def nearest(kind, planes, gauge, at, alive, bound, y, x, D, want):
     elif kind == POLYHEDRON:
         onto_polyhedron(planes, alive, bound, x, D)
     elif gauge is not None:
-        onto_gauge(gauge, at, alive, bound, x, D, want)
+        onto_gauge(gauge, kind - GAUGE, at, alive, bound, x, D, want)
 
 
 @kernel
@@ -339,10 +425,10 @@ def on_planes(N, bound, small, y, i, j, k, x, D):
 
 
 @kernel
-def onto_gauge(gauge, at, alive, bound, x, D, want):
-    """x and D on {f(x) <= bound}."""
+def onto_gauge(gauge, which, at, alive, bound, x, D, want):
+    """x and D on {f(x) <= bound}, f that of the gauges."""
     y, n, d, r, step = x.copy(), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    value = slope(gauge, at, alive, y, n)
+    value = slope(gauge, which, at, alive, y, n)
     if value <= bound:
         return
     size = abs(y[0]) + abs(y[1]) + abs(y[2])
@@ -354,7 +440,7 @@ def onto_gauge(gauge, at, alive, bound, x, D, want):
     for _ in range(NEWTON_LIMIT):
         for j in range(3):
             trial[j] = (y[j] if best == np.inf else x[j]) + length * step[j]
-        value = slope(gauge, at, alive, trial, n)
+        value = slope(gauge, which, at, alive, trial, n)
         pull, square, error = 0.0, 0.0, 0.0
         for j in range(3):
             trial[j] *= bound / value
@@ -373,15 +459,15 @@ def onto_gauge(gauge, at, alive, bound, x, D, want):
         x[:] = trial
         if error <= NEAR * size:
             break
-        curve(gauge, at, alive, x, n, H)
+        curve(gauge, which, at, alive, x, n, H)
         along_surface(kappa, H, n, M, V)
         for j in range(3):
             step[j] = V[j, 0] * r[0] + V[j, 1] * r[1] + V[j, 2] * r[2]
     if not best <= ROUGH * size:
         x[:] = np.nan
     if want:
-        slope(gauge, at, alive, x, n)
-        curve(gauge, at, alive, x, n, H)
+        slope(gauge, which, at, alive, x, n)
+        curve(gauge, which, at, alive, x, n, H)
         along_surface(kappa, H, n, M, D)
         for j in range(3):
             if not alive[j]:
@@ -390,9 +476,9 @@ def onto_gauge(gauge, at, alive, bound, x, D, want):
 
 
 @kernel
-def slope(gauge, at, alive, x, n):
+def slope(gauge, which, at, alive, x, n):
     """f at x, and n = ∇f along the components that are alive."""
-    value, n[0], n[1], n[2] = gauge(x[0], x[1], x[2], at[0], at[1], at[2], at[3], at[4])
+    value, n[0], n[1], n[2] = gauge(which, x[0], x[1], x[2], at[0], at[1], at[2], at[3], at[4])
     for j in range(3):
         if not alive[j]:
             n[j] = 0.0
@@ -400,7 +486,7 @@ def slope(gauge, at, alive, x, n):
 
 
 @kernel
-def curve(gauge, at, alive, x, n, H):
+def curve(gauge, which, at, alive, x, n, H):
     """H = ∂n/∂x by differences, symmetric; zero along components that are not alive."""
     shift = SHIFT * (abs(x[0]) + abs(x[1]) + abs(x[2]))
     for k in range(3):
@@ -411,7 +497,7 @@ def curve(gauge, at, alive, x, n, H):
             x_1 += shift
         else:
             x_2 += shift
-        _, H[0, k], H[1, k], H[2, k] = gauge(x_0, x_1, x_2, at[0], at[1], at[2], at[3], at[4])
+        _, H[0, k], H[1, k], H[2, k] = gauge(which, x_0, x_1, x_2, at[0], at[1], at[2], at[3], at[4])
         for j in range(3):
             H[j, k] = (H[j, k] - n[j]) / shift if alive[j] and alive[k] else 0.0
     for j in range(3):

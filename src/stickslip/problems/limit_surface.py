@@ -34,16 +34,16 @@ from stickslip.jit import kernel
 from stickslip.problems.blocks import ContactBlocks, contact_blocks, contact_weights
 from stickslip.problems.friction_sets import (
     ELLIPSOID,
-    Ellipsoid,
-    FrictionMap,
     FrictionSet,
-    Mixed,
-    Polyhedron,
-    SetData,
+    FrictionSets,
+    SetsData,
+    friction_set,
     nearest,
+    sets_data,
 )
 from stickslip.problems.matrix import (
     Dense,
+    Indices,
     Matrix,
     Vector,
     affine,
@@ -67,7 +67,7 @@ class LimitSurfaceProblem:
     mu: Vector  # (nc,)        friction coefficient, >= 0
     e: Dense  # (nc, 3)        e_t, e_o [-], e_r [m]; 0 where a component carries nothing: e_r = 0 is a point contact
     slip: Any = None  # (nc, 3)   v_t, v_o, v_r; a zero row, or None, is a contact that rolls
-    surface: FrictionSet = ELLIPSOID  # B
+    surface: FrictionSet | FrictionSets | Any = ELLIPSOID  # B, of all contacts, or a sequence, one for each
     state: Any = None  # (nc, 5)   (speed, x, y, z, time) for the function of a FrictionMap; 0 where None
 
     tolerance: ClassVar[float] = 1e-8  # on the residual, where the caller states none
@@ -86,10 +86,7 @@ class LimitSurfaceProblem:
         for name, shape in (("slip", (nc, 3)), ("state", (nc, 5))):
             given = np.zeros(shape) if getattr(self, name) is None else getattr(self, name)
             object.__setattr__(self, name, rows_of(owner, name, given, shape))
-        if not isinstance(self.surface, Ellipsoid | Mixed | Polyhedron | FrictionMap):
-            raise InputError(
-                f"{owner}: surface is {self.surface!r}, expected Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)"
-            )
+        object.__setattr__(self, "surface", friction_set(owner, self.surface, nc))
 
     @property
     def size(self) -> int:
@@ -139,10 +136,10 @@ class ScaledProblem:
     way: Dense  # (nc, 3)   τ / |τ| of a given slip; zero for a contact that rolls
     alive: NDArray[np.bool_]  # (nc, 3)   e > 0
     state: Dense  # (nc, 5)
-    set: SetData
+    set: SetsData
 
     @property
-    def law(self) -> tuple[Vector, Dense, NDArray[np.bool_], Dense, int, Dense, Any]:
+    def law(self) -> tuple[Vector, Dense, NDArray[np.bool_], Dense, Indices, Dense, Any]:
         """What kernels need to know of the contacts beside W and q."""
         return self.mu, self.way, self.alive, self.state, self.set.kind, self.set.planes, self.set.gauge
 
@@ -162,7 +159,8 @@ def scale(problem: LimitSurfaceProblem) -> ScaledProblem:
     length = np.linalg.norm(tau, axis=1, keepdims=True)
     way = np.divide(tau, length, out=np.zeros_like(tau), where=length > 0)
     blocks = contact_blocks(both_sides(problem.A, E), 4)
-    return ScaledProblem(E, blocks, E * problem.b, problem.mu, way, e > 0, problem.state, problem.surface.data)
+    sets = sets_data(problem.surface, problem.contacts)
+    return ScaledProblem(E, blocks, E * problem.b, problem.mu, way, e > 0, problem.state, sets)
 
 
 def judge_limit_surface(problem: LimitSurfaceProblem, c: Vector, tol: float) -> tuple[Vector, float, bool]:
@@ -205,7 +203,8 @@ def natural_lengths(x, y, q, mu, way, alive, state, kind, planes, gauge, force, 
         for j in range(3):
             tau = bound * way[i, j] if slides else v * y[b + 1 + j]
             target[j] = f * x[b + 1 + j] - tau
-        nearest(kind, planes, gauge, state[i], alive[i], bound, target, near, D, False)
+        own = planes[kind[i, 1] : kind[i, 2]]
+        nearest(kind[i, 0], own, gauge, state[i], alive[i], bound, target, near, D, False)
         for j in range(3):
             total += (f * x[b + 1 + j] - near[j]) ** 2
         for j in range(b, b + 4):

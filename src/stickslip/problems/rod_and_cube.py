@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.errors import InputError
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector
 
@@ -77,15 +78,37 @@ def with_rod(columns: list[Dense]) -> Dense:
     return J
 
 
-def example_1(mu: ArrayLike, zeta: float = 2.0, diagonal_is_inverse: bool = False) -> Mechanism:
-    """Two contacts, μ = (μ_1, μ_2), rod force 5 and moment 3, e_r = (1, 0.25)."""
-    e = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 0.25]])
-    return mechanism(jacobian_1(zeta=zeta), mu, e, (5.0, 3.0), diagonal_is_inverse)
+def example_1(
+    mu: ArrayLike,
+    zeta: float = 2.0,
+    diagonal_is_inverse: bool = False,
+    *,
+    eta: float = 1.5,
+    torque: tuple[float, float] = (5.0, 3.0),
+    e: ArrayLike = ((1.0, 1.0, 1.0), (1.0, 1.0, 0.25)),
+    diagonal: ArrayLike = DIAGONAL,
+    weight: float = WEIGHT,
+) -> Mechanism:
+    """Two contacts, μ = (μ_1, μ_2) or one for both; rod at (η, ζ) with force and moment τ, sizes e of the patches."""
+    return mechanism(jacobian_1(eta, zeta), mu, e, torque, diagonal_is_inverse, diagonal, weight)
 
 
-def example_2(mu: float = 0.9, diagonal_is_inverse: bool = False) -> Mechanism:
-    """Three contacts, rod force 6 and moment 3, e_r = 2: it can jam."""
-    return mechanism(jacobian_2(), np.full(3, mu), np.tile((1.0, 1.0, 2.0), (3, 1)), (6.0, 3.0), diagonal_is_inverse)
+def example_2(
+    mu: ArrayLike = 0.9,
+    diagonal_is_inverse: bool = False,
+    *,
+    eta: float = 1.5,
+    zeta: float = 1.5,
+    gamma: float = 1.5,
+    delta: float = 0.5,
+    torque: tuple[float, float] = (6.0, 3.0),
+    e: ArrayLike = (1.0, 1.0, 2.0),
+    diagonal: ArrayLike = DIAGONAL,
+    weight: float = WEIGHT,
+) -> Mechanism:
+    """Three contacts, with another one beside the cube at (δ, γ): it can jam."""
+    J = jacobian_2(eta, zeta, gamma, delta)
+    return mechanism(J, mu, e, torque, diagonal_is_inverse, diagonal, weight)
 
 
 def table_1(mu: float = 0.9) -> Mechanism:
@@ -97,7 +120,7 @@ def table_1(mu: float = 0.9) -> Mechanism:
     """
     J = jacobian_2()
     J[4, 6] = -1.0
-    made = mechanism(J, np.full(3, mu), np.tile((1.0, 1.0, 2.0), (3, 1)), (6.0, 3.0), True)
+    made = mechanism(J, mu, (1.0, 1.0, 2.0), (6.0, 3.0), True)
     E = made.problem.scaled.E
     A, b = made.problem.A * E / E[:, None], made.problem.b / E
     return replace(made, problem=LimitSurfaceProblem(A, b, made.problem.mu, np.ones((3, 3))))
@@ -108,11 +131,25 @@ def table_1_forces(x: Vector) -> Vector:
     return np.tile((1.0, 1.0, 1.0, 2.0), 3) * x
 
 
-def mechanism(J: Dense, mu: ArrayLike, e: Dense, torque: tuple[float, float], diagonal_is_inverse: bool) -> Mechanism:
-    inverse = DIAGONAL if diagonal_is_inverse else 1 / DIAGONAL
-    F = np.array([0.0, 0.0, -WEIGHT, 0.0, 0.0, 0.0, -torque[0], -torque[1]])
+def mechanism(
+    J: Dense,
+    mu: ArrayLike,
+    e: ArrayLike,
+    torque: tuple[float, float],
+    diagonal_is_inverse: bool,
+    diagonal: ArrayLike = DIAGONAL,
+    weight: float = WEIGHT,
+) -> Mechanism:
+    """μ and the sizes e of each contact, or one for all."""
+    given, contacts = np.asarray(diagonal, np.float64), J.shape[1] // 4
+    if given.shape != (8,) or not (given > 0).all():
+        raise InputError(f"mechanism: diagonal is {diagonal!r}, expected 8 positive numbers")
+    inverse = given if diagonal_is_inverse else 1 / given
+    F = np.array([0.0, 0.0, -weight, 0.0, 0.0, 0.0, -torque[0], -torque[1]])
     A, b = J.T @ (inverse[:, None] * J), J.T @ (inverse * F)
-    return Mechanism(J, inverse, F, LimitSurfaceProblem(A, b, np.asarray(mu, np.float64), e))
+    friction = np.broadcast_to(np.asarray(mu, np.float64), (contacts,))
+    sizes = np.broadcast_to(np.asarray(e, np.float64), (contacts, 3))
+    return Mechanism(J, inverse, F, LimitSurfaceProblem(A, b, friction, sizes))
 
 
 def by_component(c: Vector) -> Vector:

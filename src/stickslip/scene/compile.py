@@ -24,7 +24,8 @@ from stickslip.scene.descriptions import (
     is_particle,
     mass_properties,
 )
-from stickslip.scene.materials import Material, PairTable, column, combine
+from stickslip.scene.friction_law import UNDECIDED, FrictionLaw, FrictionTable, SetTable, number
+from stickslip.scene.materials import Material, PairTable, check_damper, column, combine
 from stickslip.scene.model import Floats, Integers, Kind, Model, Motors, State
 from stickslip.scene.scene import WORLD, Scene
 from stickslip.scene.shapes import Plane, model_size
@@ -67,6 +68,10 @@ class Drives:
     motions: tuple[tuple[Body, Motion, Motion], ...] = ()  # velocity and spin, at least one a function of time
     planar: bool = False
     motors: Motors | None = field(default=None, compare=False)  # those of the Model where None
+    frictions: FrictionTable | None = field(default=None, compare=False)  # where friction is a function of the state
+    surfaces: SetTable | None = field(
+        default=None, compare=False
+    )  # friction sets by two materials, where some have one
 
     def __bool__(self) -> bool:
         """Are there functions, which a step must call?"""
@@ -103,7 +108,7 @@ def compile_scene(scene: Scene) -> tuple[Model, State, Drives]:
     position += stack((turn @ c for turn, c in zip(rotation, centre, strict=True)), 3)
 
     force, torque = applied(scene, len(bodies))
-    material, table = surfaces(scene, bodies)
+    material, kinds, table = surfaces(scene, bodies)
     model = Model(
         gravity=np.array(scene.gravity),
         planar=scene.planar,
@@ -116,7 +121,7 @@ def compile_scene(scene: Scene) -> tuple[Model, State, Drives]:
         apart=apart(scene, len(bodies)),
         **joint_arrays(scene, position, rotation),
     )
-    drives = drives_of(scene)
+    drives = drives_of(scene, friction_table(scene, material, kinds), set_table(scene, material, kinds))
     constant = [(*still_if_function(body.velocity), *still_if_function(body.spin)) for body in bodies]
     quaternion = np.array([body.orientation for body in bodies], np.float64).reshape(-1, 4)
     state = State(position, quaternion, stack(constant, 6))
@@ -180,7 +185,7 @@ def applied(scene: Scene, count: int) -> tuple[Floats, Floats]:
     return force, torque
 
 
-def drives_of(scene: Scene) -> Drives:
+def drives_of(scene: Scene, frictions: FrictionTable | None, sets: SetTable | None) -> Drives:
     handles = scene.bodies
     forces = [
         (handles[each.body], at_point(handles[each.body], each)) for each in scene.forces if each.point is not None
@@ -191,7 +196,8 @@ def drives_of(scene: Scene) -> Drives:
         for handle, body in zip(handles, scene.descriptions, strict=True)
         if callable(body.velocity) or callable(body.spin)
     ]
-    return Drives(tuple(sorted(forces, key=lambda drive: drive[0].index)), tuple(motions), scene.planar, motors(scene))
+    ordered = tuple(sorted(forces, key=lambda drive: drive[0].index))
+    return Drives(ordered, tuple(motions), scene.planar, motors(scene), frictions, sets)
 
 
 def motors(scene: Scene) -> Motors:
@@ -210,8 +216,8 @@ def at_point(body: Body, applied: Force) -> ForceFunction:
     return force_and_torque
 
 
-def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], PairTable]:
-    """The material of each body, numbered, and what each two of them do.
+def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], list[Material], PairTable]:
+    """The material of each body, numbered, these materials, and what each two of them do.
 
     Bodies share a number if they have the same material and the same overrides with the same partners; so a pair of
     numbers never stands for one pair of bodies with an override and another without.
@@ -225,23 +231,57 @@ def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], Pa
     material = [
         numbers.setdefault((body.material, tuple(partners.get(i, ()))), len(numbers)) for i, body in enumerate(bodies)
     ]
-    table = combine([each for each, _ in numbers])
+    kinds = [each for each, _ in numbers]
+    table = combine(kinds)
     for (a, b), override in scene.overrides.items():
         override_pair(scene, table, (material[a], material[b]), (a, b), override)
-    return material, table
+    return material, kinds, table
+
+
+def friction_table(scene: Scene, material: list[int], kinds: list[Material]) -> FrictionTable | None:
+    """Who says what of friction, where something is a function of the state."""
+    pairs = {}
+    for (a, b), said in scene.overrides.items():
+        if "friction" in said:
+            pairs[material[a], material[b]] = pairs[material[b], material[a]] = said["friction"]
+    opinion = tuple(kind.friction for kind in kinds)
+    laws = [*opinion, *pairs.values()]
+    return FrictionTable(opinion, pairs) if any(isinstance(each, FrictionLaw) for each in laws) else None
+
+
+def set_table(scene: Scene, material: list[int], kinds: list[Material]) -> SetTable | None:
+    """The friction set of each two materials, None where neither has one; None where no material and no pair has."""
+    said = {}
+    for (a, b), override in scene.overrides.items():
+        if "surface" in override:
+            said[material[a], material[b]] = said[material[b], material[a]] = override["surface"]
+    if not said and all(kind.surface is None for kind in kinds):
+        return None
+    return {
+        (a, b): said.get((a, b), common_set(kinds[a], kinds[b])) for a in range(len(kinds)) for b in range(len(kinds))
+    }
+
+
+def common_set(a: Material, b: Material) -> Any:
+    """The friction set of two materials; what they do not agree on is for the pair to say (`UNDECIDED`)."""
+    if a.surface is None or b.surface is None or a.surface == b.surface:
+        return b.surface if a.surface is None else a.surface
+    return UNDECIDED
 
 
 def override_pair(
-    scene: Scene, table: PairTable, cell: tuple[int, int], pair: tuple[int, int], override: dict[str, float]
+    scene: Scene, table: PairTable, cell: tuple[int, int], pair: tuple[int, int], override: dict[str, Any]
 ) -> None:
     if "friction" in override:
         override = {"friction_kinetic": override["friction"]} | override
     for name, value in override.items():
-        values = getattr(table, "friction_static" if name == "friction" else name)
-        values[cell] = values[cell[::-1]] = value
+        if name != "surface":
+            values = getattr(table, "friction_static" if name == "friction" else name)
+            values[cell] = values[cell[::-1]] = number(value) if name.startswith("friction") else value
+    a, b = (scene.descriptions[index].name for index in pair)
+    check_damper(f"set_pair({a!r}, {b!r})", float(table.stiffness_tangent[cell]), float(table.damping_tangent[cell]))
     static, kinetic = float(table.friction_static[cell]), float(table.friction_kinetic[cell])
     if kinetic > static:
-        a, b = (scene.descriptions[index].name for index in pair)
         raise Refused(f"set_pair({a!r}, {b!r})", "friction_kinetic", kinetic, f"at most the static friction {static:g}")
 
 
@@ -301,8 +341,15 @@ def joint_arrays(scene: Scene, position: Floats, rotation: list[Floats]) -> dict
         "joint_lower": np.array([lower for lower, _ in limits], np.float64),
         "joint_upper": np.array([upper for _, upper in limits], np.float64),
         "joint_target": column(scene.joints, "speed"),
-        **{f"joint_{name}": column(scene.joints, name) for name in ("strength", "compliance", "damping")},
+        "joint_strength": column(scene.joints, "strength"),
+        **{f"joint_{name}": directions(scene, name) for name in ("compliance", "damping")},
     }
+
+
+def directions(scene: Scene, name: str) -> Floats:
+    """A field of the joints that is one number for all directions, or six."""
+    rows = (getattr(joint, name) for joint in scene.joints)
+    return stack((row if isinstance(row, tuple) else 6 * (row,) for row in rows), 6)
 
 
 IMMOVABLE = MassProperties(math.inf, np.zeros(3), np.zeros((3, 3)))

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.scene import numbered_yaml, schema
 from stickslip.scene.descriptions import BodyDescription, Force, JointDescription, is_particle
+from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.model import Joint, Kind
 from stickslip.scene.numbered_yaml import LineError, Path, dotted
 from stickslip.scene.scene import Scene
@@ -239,6 +240,13 @@ def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
             "a constant, because a file holds no functions",
         )
     pairs = sorted(scene.overrides.keys() | scene.apart)
+    for (a, b), said in scene.overrides.items():
+        held = [key for key, value in said.items() if key == "surface" or isinstance(value, FrictionLaw)]
+        if held:
+            what = f"the {held[0]} of {names[a]!r} and {names[b]!r}"
+            raise Refused(
+                "save_scene", what, said[held[0]], "a number, because a file holds neither functions nor sets"
+            )
     data = {
         "gravity": list(scene.gravity),
         "planar": scene.planar,
@@ -264,6 +272,13 @@ def body_data(body: BodyDescription, planar: bool) -> dict[str, Any]:
                 f"the {key} of {body.name!r}",
                 "a Python function",
                 "numbers, because a file holds no functions",
+            )
+    for key, expected in (("friction", FrictionLaw), ("surface", object)):
+        said = getattr(body.material, key)
+        if said is not None and isinstance(said, expected):
+            what = f"the {key} of {body.name!r}"
+            raise Refused(
+                "save_scene", what, said, "a number" if key == "friction" else "none, because a file holds none"
             )
     data: dict[str, Any] = {"shape": "compound", "name": body.name}
     if simple(body):

@@ -1,14 +1,18 @@
 """What a surface is like, and the one place that says what two surfaces do together.
 
 friction      geometric mean √(μ₁ μ₂), static and kinetic each. A material whose friction is not given has no opinion
-              and takes that of what it touches; where neither has one, it is FRICTION.
+              and takes that of what it touches; where neither has one, it is FRICTION. It may be a function of the
+              state, scene/friction_law.py.
 restitution   the greater of the two.
 stiffness     springs in series, 1/k = 1/k₁ + 1/k₂, so a rigid surface (inf) leaves the other's.
 damping       of the two springs, each damped, in series: the spring i takes the share sᵢ = k/kᵢ of the deformation and
               dissipates dᵢ sᵢ² of its rate squared, d = d₁ s₁² + d₂ s₂². That is exact where the motion is slow, or
               the materials have one d/k; a rigid surface leaves the other's; two rigid ones share equally.
-The tangential stiffness and damping follow the same two rules.
+The tangential stiffness and damping follow the same two rules. A tangential stiffness of 0 is a pure damper; of two
+pure dampers in series each takes a share of the motion that is inverse to its damping.
 patch         the greater of the two.
+surface       the friction set, for distributed contacts; a material without one takes that of what it touches. Two that
+              differ need one that is said for the pair.
 
 A pair of bodies may override any of these: `Scene.set_pair`.
 """
@@ -22,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.scene.friction_law import FrictionLaw, number
 from stickslip.scene.model import Floats
 from stickslip.scene.values import Refused, not_negative, real
 
@@ -30,21 +35,26 @@ FRICTION = 0.5  # where neither of two surfaces has an opinion
 
 @dataclass(frozen=True)
 class Material:
-    friction: float | None = None  # static; None takes that of what it touches   [-]
+    friction: float | FrictionLaw | None = None  # static; None takes that of what it touches   [-]
     friction_kinetic: float | None = None  # None where it equals the static one   [-]
     restitution: float = 0.0  # 0 to 1   [-]
     stiffness: float = math.inf  # along the normal; inf is rigid   [N/m]
     damping: float = 0.0  # along the normal   [N s/m]
-    stiffness_tangent: float = math.inf  # [N/m]
+    stiffness_tangent: float = math.inf  # 0 is a pure damper   [N/m]
     damping_tangent: float = 0.0  # [N s/m]
     patch: float = 0.0  # e_r: the spin moment that a contact holds, over the force it holds; 0 is a point   [m]
+    surface: Any = None  # a set of problems/friction_sets.py; None takes that of what it touches, or the run's
 
     def __post_init__(self) -> None:
         for field in FIELDS:
             value = getattr(self, field)
-            if value is not None or not field.startswith("friction"):
+            if value is not None or not field.startswith(("friction", "surface")):
                 object.__setattr__(self, field, coefficient("Material", field, value))
-        if self.friction_kinetic is not None and (self.friction is None or self.friction_kinetic > self.friction):
+        check_damper("Material", self.stiffness_tangent, self.damping_tangent)
+        if isinstance(self.friction, FrictionLaw):
+            if self.friction_kinetic is not None:
+                raise Refused("Material", "friction_kinetic", self.friction_kinetic, "None beside a FrictionLaw")
+        elif self.friction_kinetic is not None and (self.friction is None or self.friction_kinetic > self.friction):
             expected = "None where friction is None" if self.friction is None else f"at most friction {self.friction}"
             raise Refused("Material", "friction_kinetic", self.friction_kinetic, expected)
 
@@ -52,9 +62,23 @@ class Material:
 FIELDS = tuple(field.name for field in fields(Material))
 
 
-def coefficient(owner: str, field: str, value: float) -> float:
+def check_damper(owner: str, stiffness: float, damping: float) -> None:
+    """A contact without tangential stiffness is a damper."""
+    if stiffness == 0 and damping == 0:
+        raise Refused(owner, "damping_tangent", damping, "a positive number where stiffness_tangent is 0")
+
+
+def coefficient(owner: str, field: str, value: Any) -> Any:
     """One field of a material, checked."""
     match field:
+        case "friction" if isinstance(value, FrictionLaw):
+            return value
+        case "surface":
+            if not hasattr(value, "data"):
+                raise Refused(owner, field, value, "Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)")
+            return value
+        case "stiffness_tangent" if real(owner, field, value, "a number >= 0, or inf for a rigid surface") == 0:
+            return 0.0
         case "restitution":
             found = not_negative(owner, field, value, "a number from 0 to 1")
             if found > 1:
@@ -84,7 +108,8 @@ class PairTable(NamedTuple):
 
 def combine(materials: Sequence[Material]) -> PairTable:
     """All pairs of materials, by the rules at the top of this file."""
-    static = column(materials, "friction")
+    opinions = (number(material.friction) for material in materials)
+    static = np.array([math.nan if opinion is None else opinion for opinion in opinions], np.float64)
     kinetic = column(materials, "friction_kinetic")
     restitution = column(materials, "restitution")
     normal = column(materials, "stiffness"), column(materials, "damping")
@@ -95,7 +120,7 @@ def combine(materials: Sequence[Material]) -> PairTable:
         mean_opinion(np.where(np.isnan(kinetic), static, kinetic)),
         np.maximum.outer(restitution, restitution),
         *in_series(*normal),
-        *in_series(*tangent),
+        *in_series(*tangent, dampers=True),
         np.maximum.outer(patch, patch),
     )
 
@@ -114,10 +139,12 @@ def mean_opinion(mu: Floats) -> Floats:
 
 
 @np.errstate(invalid="ignore")
-def in_series(stiffness: Floats, damping: Floats) -> tuple[Floats, Floats]:
-    """Stiffness and damping of each two damped springs, one behind the other."""
+def in_series(stiffness: Floats, damping: Floats, dampers: bool = False) -> tuple[Floats, Floats]:
+    """Stiffness and damping of each two damped springs, one behind the other; with pure dampers among them."""
     a, b = stiffness[:, None], stiffness[None, :]
     share = np.where(np.isinf(a), np.where(np.isinf(b), 0.5, 0.0), np.where(np.isinf(b), 1.0, b / (a + b)))
+    if dampers:
+        share = np.where((a == 0) & (b == 0), damping / (damping[:, None] + damping), share)
     together = np.where(np.isinf(a), b, np.where(np.isinf(b), a, a * share))
     together = np.maximum(together, together.T)  # symmetric to the last bit
     damped = damping[:, None] * share**2

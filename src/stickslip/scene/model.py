@@ -87,8 +87,8 @@ class Model(NamedTuple):
     joint_upper: Floats  # (nj,)    +inf where there is no limit
     joint_target: Floats  # (nj,)   speed of the motor   [m/s, rad/s]
     joint_strength: Floats  # (nj,)   largest force or torque of the motor, 0 where there is none   [N, N m]
-    joint_compliance: Floats  # (nj,)   0 where rigid   [m/N]
-    joint_damping: Floats  # (nj,)   of a compliant joint   [N s/m]
+    joint_compliance: Floats  # (nj, 6)   along x, y, z and about them, joint axes; 0 where rigid   [m/N, rad/(N m)]
+    joint_damping: Floats  # (nj, 6)   where it is compliant   [N s/m, N m s]
 
 
 class Motors(NamedTuple):

@@ -25,6 +25,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypedDict, Unpack
 
+import numpy as np
+
 from stickslip.scene.descriptions import (
     RIGID,
     Body,
@@ -39,6 +41,7 @@ from stickslip.scene.descriptions import (
     inertia_matrix,
     is_particle,
 )
+from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.materials import FIELDS, Material, coefficient
 from stickslip.scene.model import Joint, Kind
 from stickslip.scene.shapes import SHAPES, AnyShape, Box, Capsule, Cylinder, Plane, Point, Sphere
@@ -71,7 +74,7 @@ _scenes = itertools.count()  # so that the body of one scene is not taken for th
 class Pair(TypedDict, total=False):
     """The fields of a Material, each as a keyword; what is None is not said."""
 
-    friction: float | None
+    friction: float | FrictionLaw | None
     friction_kinetic: float | None
     restitution: float | None
     stiffness: float | None
@@ -79,6 +82,7 @@ class Pair(TypedDict, total=False):
     stiffness_tangent: float | None
     damping_tangent: float | None
     patch: float | None
+    surface: Any
 
 
 class Surface(Pair, total=False):
@@ -116,8 +120,8 @@ class Compound(Settings, total=False):
 class Held(TypedDict, total=False):
     """What every joint may be told; see `Scene.add_hinge`."""
 
-    compliance: float
-    damping: float
+    compliance: float | VectorLike
+    damping: float | VectorLike
     collide: bool
     name: str | None
 
@@ -147,7 +151,7 @@ class Scene:
         self.joints: list[JointDescription] = []
         self.forces: list[Force] = []
         self.force_functions: list[tuple[int, ForceFunction]] = []
-        self.overrides: dict[tuple[int, int], dict[str, float]] = {}  # by indices of bodies, the smaller first
+        self.overrides: dict[tuple[int, int], dict[str, Any]] = {}  # by indices of bodies, the smaller first
         self.apart: set[tuple[int, int]] = set()  # pairs that never touch, likewise
         self._number = next(_scenes)
         self._index: dict[str, int] = {}
@@ -309,6 +313,8 @@ class Scene:
             raise Refused(owner, "b", self.descriptions[second].name, "another body than a")
         checked = checked_surface(owner, said, FIELDS)
         friction, kinetic = checked.get("friction"), checked.get("friction_kinetic")
+        if isinstance(friction, FrictionLaw) and kinetic is not None:
+            raise Refused(owner, "friction_kinetic", kinetic, "None beside a FrictionLaw")
         if friction is not None and kinetic is not None and kinetic > friction:
             raise Refused(owner, "friction_kinetic", kinetic, f"at most friction {friction}")
         pair = (min(first, second), max(first, second))
@@ -350,7 +356,9 @@ class Scene:
                            as its strength goes, by the shorter way where there are no limits   [N m/rad, N m s/rad]
         target             angle that a servo wants, 0 where None   [rad]
         effort             torque on a about the axis, and its opposite on b, with or without a motor   [N m]
-        compliance         of the joint in every direction that it holds, with its damping   [m/N, N s/m]
+        compliance         of the joint in every direction that it holds, with its damping, or six numbers: along the
+                           joint's axes x, y, z and about them, z the axis; of a joint without one the world's, as
+                           the scene begins   [m/N and rad/(N m), N s/m and N m s]
         collide            whether the two bodies may touch, False where it is not said
         name               of the joint, "joint 0" and so on by its index where None
         """
@@ -460,7 +468,8 @@ class Scene:
         name = free_name(what, name, f"joint {index}", "joint", self._joint_index)
         described = JointDescription(kind, first, second, place, along, name, **settings)
         check_motor(owner, described)
-        if described.damping and not described.compliance:
+        soft, damped = (np.broadcast_to(getattr(described, field), 6) for field in ("compliance", "damping"))
+        if (damped[soft == 0] != 0).any():
             expected = "0 where compliance is 0, because a rigid joint has none"
             raise Refused(owner, "damping", given["damping"], expected)
         self._joint_index[name] = index
@@ -521,7 +530,7 @@ def material_of(owner: str, material: Material | None = None, **said: float | No
     return replace(material or RIGID, **given) if given else material or RIGID
 
 
-def checked_surface(owner: str, said: Any, keywords: Iterable[str]) -> dict[str, float]:
+def checked_surface(owner: str, said: Any, keywords: Iterable[str]) -> dict[str, Any]:
     """The fields of a Material that are not None; `keywords` are those that might have been meant by another."""
     for field, value in said.items():
         if field not in FIELDS:
@@ -587,6 +596,10 @@ def joint_field(owner: str, kind: Joint, field: str, value: Any) -> Any:
             return truth(owner, field, value)
         case "speed" | "target" | "effort":
             return number(owner, field, value)
+        case "compliance" | "damping" if isinstance(value, tuple | list):
+            if len(value) != 6:
+                raise Refused(owner, field, value, "one number >= 0, or six: along the joint's axes and about them")
+            return tuple(not_negative(owner, field, each) for each in value)
         case _:
             return not_negative(owner, field, value)
 

@@ -30,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from stickslip.scene.descriptions import BodyLike
+from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.scene import Scene
 from stickslip.scene.shapes import SHAPES
 from stickslip.scene.values import (
@@ -87,6 +88,7 @@ IN_FILES: dict[Any, Any] = {
     Quaternion: Orientation,
     InertiaLike: float | Numbers | list[Numbers],
     BodyLike: str,
+    FrictionLaw: float,
 }  # what Python code gives, and what stands for it in a file
 
 
@@ -108,7 +110,7 @@ def keys_of(method: Any) -> dict[str, Any]:
             settings = {key: (in_file(hint), None) for key, hint in get_type_hints(typed, include_extras=True).items()}
         elif name != "self":
             own[name] = in_file(hints[name]), ... if parameter.default is Parameter.empty else None
-    return {key: value for key, value in (settings | own).items() if key not in ("material", "shapes")}
+    return {key: value for key, value in (settings | own).items() if key not in ("material", "shapes", "surface")}
 
 
 def keys_of_shape(shape: type) -> dict[str, Any]:

@@ -9,9 +9,13 @@ All of H changes sides at once, usually for a handful of factorisations whatever
 the paper's safeguard counts |H|: if `patience` block steps in a row bring no new minimum, single pivots follow, on the
 last index of H only (Murty's rule, finite for P-matrices), until the minimum falls and block steps resume.
 
-M must have regular M_FF along the way: positive definite, or a P-matrix. Where one is singular to working precision
-the method stops (STALLED). x0 gives the first sets. Up to SMALL rows a dense problem is solved in one call into
-compiled code: there the way in and out of LAPACK is what costs.
+Matrices of friction need be no P-matrices, and Murty's rule may cycle on them too. So after n single pivots without a
+new minimum each row of H changes sides with probability ½, by a generator that starts the same in every solve. For the
+same reason a singular M_FF (to working precision) is no end: such a step is made again from the sets before it, with
+half of the rows; where the first sets are singular, with those that have no x0. The method stops (STALLED) only where
+these are, or where a single change of H leads to a singular M_FF as often as there are rows. x0 gives the first sets.
+Up to SMALL rows a dense problem is solved in one call into compiled code: there the way in and out of LAPACK is what
+costs.
 
 [1] Júdice, Pires, A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
     problems, Computers and Operations Research 21 (1994) 587-596; the box case: Investigação Operacional 12 (1992).
@@ -40,6 +44,8 @@ INSIDE, AT_LOWER, AT_UPPER = 0, -1, 1
 SMALL = 48  # rows
 ROUNDING = 1e-14  # violations below this share of the largest value, in scaled units, are rounding
 
+LCG_FACTOR, LCG_OFFSET, LCG_MODULUS, SEED = 1103515245, 12345, 2**31, 1  # a linear congruential generator
+
 Sides = NDArray[np.int8]
 
 
@@ -48,7 +54,7 @@ class JudicePires:
     """Block principal pivoting. `patience`: block steps without progress before single pivots."""
 
     tol: float = 1e-10
-    max_iter: int | None = None  # factorisations; None: 100 + 2 n
+    max_iter: int | None = None  # factorisations; None: 1000 + 2 n
     patience: int = 10
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
@@ -56,7 +62,7 @@ class JudicePires:
         expect(self, problem, LCP, MixedLCP)
         lower, upper = problem.lower, problem.upper
         sides = first_sides(problem, lower, upper, x0)
-        limit = 100 + 2 * problem.size if self.max_iter is None else self.max_iter
+        limit = 1000 + 2 * problem.size if self.max_iter is None else self.max_iter
         if problem.size <= SMALL and isinstance(problem.M, np.ndarray):
             z, ended, iterations = run_small(problem.M, problem.q, lower, upper, sides, self.patience, limit, self.tol)
         else:
@@ -70,24 +76,34 @@ def run(
     definite = asymmetry(problem.M) == 0.0
     _, row, column = scaled(problem)
     z = at_bounds(lower, upper, sides)
-    fewest, patience = problem.size + 1, settings.patience
+    fewest, patience, single = problem.size + 1, settings.patience, problem.size
+    change, dice, singular = np.zeros_like(sides), SEED, 0
     for iteration in range(1, limit + 1):
         if not basic_point(problem, lower, upper, sides, z, definite):
-            return z, Status.STALLED, iteration
+            singular += 1
+            if singular > problem.size or not again(sides, change, lower, upper, iteration == 1):
+                return z, Status.STALLED, iteration
+            dice = some_of(change, dice)
+            sides += change
+            continue
+        singular = 0
         w = problem.value(z)
-        wrong = violations(z / column, row * w, lower / column, upper / column, sides)
-        count = int(np.count_nonzero(wrong))
+        change = violations(z / column, row * w, lower / column, upper / column, sides)
+        count = int(np.count_nonzero(change))
         if count == 0:
             return np.clip(z, lower, upper), Status.SOLVED, iteration
         if count < fewest:
-            fewest, patience = count, settings.patience
+            fewest, patience, single = count, settings.patience, problem.size
         elif patience > 0:
             patience -= 1
         elif residual(problem, np.clip(z, lower, upper)) <= settings.tol:  # what is left to exchange is rounding
             return np.clip(z, lower, upper), Status.SOLVED, iteration
+        elif single > 0:
+            single -= 1
+            change[: last_of(change)] = 0
         else:
-            wrong[: last_of(wrong)] = 0
-        sides += wrong
+            dice = some_of(change, dice)
+        sides += change
     return np.clip(z, lower, upper), Status.MAX_ITER, limit
 
 
@@ -97,20 +113,28 @@ def run_small(M, q, lower, upper, sides, most_patience, limit, tol):
     n = q.size
     _, row, column = equilibrate_dense(M)
     low, high, z, w = lower / column, upper / column, np.zeros(n), np.empty(n)
-    fewest, patience = n + 1, most_patience
+    fewest, patience, single = n + 1, most_patience, n
+    change, dice, singular = np.zeros(n, np.int8), SEED, 0
     for iteration in range(1, limit + 1):
         z[:] = at_bounds(lower, upper, sides)
         if not small_basic_point(M, q, sides, z, w):
-            return z, STALLED, iteration
+            singular += 1
+            if singular > n or not again(sides, change, lower, upper, iteration == 1):
+                return z, STALLED, iteration
+            dice = some_of(change, dice)
+            for i in range(n):
+                sides[i] += change[i]
+            continue
+        singular = 0
         value_of(M, q, z, w)
-        wrong = violations(z / column, row * w, low, high, sides)
+        change = violations(z / column, row * w, low, high, sides)
         count = 0
         for i in range(n):
-            count += wrong[i] != 0
+            count += change[i] != 0
         if count == 0:
             return np.minimum(np.maximum(z, lower), upper), SOLVED, iteration
         if count < fewest:
-            fewest, patience = count, most_patience
+            fewest, patience, single = count, most_patience, n
         elif patience > 0:
             patience -= 1
         else:
@@ -118,9 +142,13 @@ def run_small(M, q, lower, upper, sides, most_patience, limit, tol):
             value_of(M, q, inside, w)
             if relative_box_map(inside, w, q, lower, upper) <= tol:  # what is left to exchange is rounding
                 return inside, SOLVED, iteration
-            wrong[: last_of(wrong)] = 0
+            if single > 0:
+                single -= 1
+                change[: last_of(change)] = 0
+            else:
+                dice = some_of(change, dice)
         for i in range(n):
-            sides[i] += wrong[i]
+            sides[i] += change[i]
     return np.minimum(np.maximum(z, lower), upper), MAX_ITER, limit
 
 
@@ -227,6 +255,41 @@ def violations(z, w, lower, upper, sides):
             elif sides[i] == AT_UPPER and w[i] > small_w:
                 change[i] = -1
     return change
+
+
+@kernel
+def some_of(change, dice):
+    """Each change is kept with probability ½, at least one; returns the next state of the generator."""
+    kept, last = 0, -1
+    for i in range(change.size):
+        if change[i] != 0:
+            dice, last = (LCG_FACTOR * dice + LCG_OFFSET) % LCG_MODULUS, i
+            if dice < LCG_MODULUS // 2:
+                kept += 1
+            else:
+                change[i] *= 2  # marked, to be left out
+    if kept == 0 and last >= 0:
+        change[last] //= 2
+    for i in range(change.size):
+        if abs(change[i]) == 2:
+            change[i] = 0
+    return dice
+
+
+@kernel
+def again(sides, change, lower, upper, first):
+    """Take a change that led to singular equations back; the first sets become those without a starting point. False
+    where nothing can be changed."""
+    moved = False
+    for i in range(sides.size):
+        if first:
+            side = AT_LOWER if lower[i] > -np.inf else AT_UPPER if upper[i] < np.inf else INSIDE
+            moved = moved or sides[i] != side
+            sides[i] = side
+        else:
+            moved = moved or change[i] != 0
+            sides[i] -= change[i]
+    return moved
 
 
 @kernel

@@ -28,7 +28,7 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.problems.blocks import invert_block
-from stickslip.problems.friction_sets import BALL, GAUGE, curve, invert, nearest, slope
+from stickslip.problems.friction_sets import BALL, GAUGE, MIXED, curve, invert, nearest, slope
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_contacts
 from stickslip.problems.matrix import Vector
 from stickslip.solvers.nsgs import ending
@@ -41,7 +41,7 @@ LOCAL_LIMIT = 40  # of Newton's method on one contact
 EXACT = 1e-14  # change of s, relative, that ends it
 SHORT, KEPT = 1e-8, 1e-3  # steps on a gauge's surface that end it, and that leave its curvature as it is
 SINGULAR = 1e-14  # det S over the product of its scales below which a contact cannot be said to stick
-FAR = 1e6  # away from the set, in its own size: from there the nearest point is the one that -slip points to
+FAR, TURNS, STILL = 1e3, 100, 1e-15  # of the search for the point that a given slip leads to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +92,37 @@ def iterate(
 
 @kernel
 def furthest(mu, way, alive, state, kind, planes, gauge, ends):
-    """The point of B that works most against a given slip, contact by contact; zero where there is none."""
-    far, D = np.empty(3), np.empty((3, 3))
+    """The point of B that works most against a given slip, contact by contact; zero where there is none.
+
+    Of the ball and of the disc with its interval in closed form. Of other sets it is the fixed point of
+    m <- P_B(m - FAR slip): each turn divides the distance from it by FAR times the curvature of the set.
+    """
+    far, before, D = np.empty(3), np.empty(3), np.empty((3, 3))
     for i in range(mu.size):
-        if way[i, 0] != 0.0 or way[i, 1] != 0.0 or way[i, 2] != 0.0:
-            if kind == BALL:
+        if not (way[i, 0] != 0.0 or way[i, 1] != 0.0 or way[i, 2] != 0.0):
+            continue
+        if kind[i, 0] == BALL:
+            for j in range(3):
+                ends[i, j] = -way[i, j]
+        elif kind[i, 0] == MIXED:
+            size = math.sqrt(way[i, 0] ** 2 + way[i, 1] ** 2)
+            for j in range(2):
+                ends[i, j] = -way[i, j] / size if size > 0.0 else 0.0
+            ends[i, 2] = -math.copysign(1.0, way[i, 2]) if way[i, 2] != 0.0 else 0.0
+        else:
+            own = planes[kind[i, 1] : kind[i, 2]]
+            for j in range(3):
+                ends[i, j] = 0.0
+            for _ in range(TURNS):
                 for j in range(3):
-                    ends[i, j] = -way[i, j]
-            else:
+                    before[j] = ends[i, j]
+                    far[j] = ends[i, j] - FAR * way[i, j]
+                nearest(kind[i, 0], own, gauge, state[i], alive[i], 1.0, far, ends[i], D, False)
+                moved, size = 0.0, 0.0
                 for j in range(3):
-                    far[j] = -FAR * way[i, j]
-                nearest(kind, planes, gauge, state[i], alive[i], 1.0, far, ends[i], D, False)
+                    moved, size = moved + abs(ends[i, j] - before[j]), size + abs(ends[i, j])
+                if not moved > STILL * size:
+                    break
 
 
 @kernel
@@ -146,7 +166,8 @@ def sweep(D, B, start, first, q, mu, way, alive, state, kind, planes, gauge, end
                 for k in range(3):
                     S[j, k] = D[4 * (1 + j) + 1 + k, i] + D[4 * (1 + j), i] * w[k]
             offset = -y[0] / W_nn
-            kappa[i] = roll(mu[i], alive[i], state[i], kind, planes, gauge, offset, w, S, b, kappa[i], room, s)
+            own = planes[kind[i, 1] : kind[i, 2]]
+            kappa[i] = roll(mu[i], alive[i], state[i], kind[i, 0], own, gauge, offset, w, S, b, kappa[i], room, s)
             normal = max(offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2], 0.0)
         total += (normal - x[at]) ** 2
         x[at] = normal
@@ -187,7 +208,11 @@ def roll(mu, alive, at, kind, planes, gauge, offset, w, S, b, kappa, room, s):
             S[j, j] = 1.0  # its other entries, and b, are zero
     if kind == BALL:
         return roll_on_ball(mu, offset, w, S, b, kappa, s)
-    if kind == GAUGE and gauge is not None and roll_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
+    if (
+        kind >= GAUGE
+        and gauge is not None
+        and roll_on_gauge(mu, alive, at, gauge, kind - GAUGE, offset, w, S, b, room, s)
+    ):
         return kappa
     roll_by_projection(mu, alive, at, kind, planes, gauge, offset, w, S, b, s)
     return kappa
@@ -251,7 +276,7 @@ def on_ray(kappa, offset, w, S, b, s):
 
 
 @kernel
-def roll_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
+def roll_on_gauge(mu, alive, at, gauge, which, offset, w, S, b, room, s):
     """S s + κ n + b = 0, n = ∇f(s), f(s) = μ c_n, by Newton's method from the s at hand, or else from where the contact
     would stick. True where it ends."""
     V, n = room[0], room[1, 0]
@@ -262,24 +287,24 @@ def roll_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
         s[j] = -(V[j, 0] * b[0] + V[j, 1] * b[1] + V[j, 2] * b[2]) if regular else -b[j]
     stick_0, stick_1, stick_2 = s[0], s[1], s[2]
     normal = offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2]
-    if regular and normal >= 0.0 and slope(gauge, at, alive, s, n) <= mu * normal:
+    if regular and normal >= 0.0 and slope(gauge, which, at, alive, s, n) <= mu * normal:
         return True
     if last_0 != 0.0 or last_1 != 0.0 or last_2 != 0.0:
         s[0], s[1], s[2] = last_0, last_1, last_2
-        if slip_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
+        if slip_on_gauge(mu, alive, at, gauge, which, offset, w, S, b, room, s):
             return True
     s[0], s[1], s[2] = stick_0, stick_1, stick_2
-    if slip_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
+    if slip_on_gauge(mu, alive, at, gauge, which, offset, w, S, b, room, s):
         return True
     s[0], s[1], s[2] = last_0, last_1, last_2
     return False
 
 
 @kernel
-def slip_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
+def slip_on_gauge(mu, alive, at, gauge, which, offset, w, S, b, room, s):
     """The iteration of `roll_on_gauge`. The curvature of the gauge is kept while steps are short."""
     V, n, r, H, M = room[0], room[1, 0], room[1, 1], room[2], room[3]
-    value = slope(gauge, at, alive, s, n)
+    value = slope(gauge, which, at, alive, s, n)
     bound = mu * (offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2])
     if not bound > 0.0:
         bound = mu * offset
@@ -293,11 +318,11 @@ def slip_on_gauge(mu, alive, at, gauge, offset, w, S, b, room, s):
     change, size = 1.0, 0.0
     for steps in range(12):
         if steps > 0:
-            value = slope(gauge, at, alive, s, n)
+            value = slope(gauge, which, at, alive, s, n)
         if not kappa > 0.0:
             return False
         if change > KEPT * size:
-            curve(gauge, at, alive, s, n, H)
+            curve(gauge, which, at, alive, s, n, H)
             for j in range(3):
                 for k in range(3):
                     M[j, k] = S[j, k] + kappa * H[j, k]

@@ -150,7 +150,8 @@ def natural_map(W, x, y, mu, way, alive, state, kind, planes, gauge, ends, rho, 
             continue
         for j in range(3):
             target[j] = x[b + 1 + j] - rho[i] * y[b + 1 + j]
-        nearest(kind, planes, gauge, state[i], alive[i], bound, target, near, D, True)
+        own = planes[kind[i, 1] : kind[i, 2]]
+        nearest(kind[i, 0], own, gauge, state[i], alive[i], bound, target, near, D, True)
         for j in range(3):
             row = b + 1 + j
             value[row] = x[row] - near[j]

@@ -13,6 +13,11 @@ a contact with a given slip it is s = μ c_n m, without κ and γ. With H = (u, 
 falls along the step d of  H + H' d = σ mean(u) (1, 0),  0 <= σ < 1, and the variables stay positive. ψ -> -∞ leads to
 H = 0; the method may end elsewhere where H' becomes singular. Only for the Ellipsoid; matrices are dense.
 
+σ is what keeps the pairs alike on the way. Where a contact opens all of c_n, s and γ vanish, and κ is not determined;
+with a small σ one pair of it runs ahead into the boundary, steps become short, and the method creeps: of 80 random
+problems with A ≻ 0, of which most have contacts that open, σ = 0.1 solves one in six in 300 steps, a σ that follows the
+length of the steps nine in ten, and σ = 0.8 all, in 109 steps at most.
+
 [1] Wang, Monteiro, Pang, An interior point potential reduction method for constrained equations, Mathematical
     Programming 74 (1996) 159-195.
 """
@@ -40,8 +45,8 @@ class PotentialReduction:
     """Wang, Monteiro and Pang's method for a LimitSurfaceProblem; an iteration is one linear solve."""
 
     tol: float = 1e-8
-    max_iter: int = 200
-    centring: float = 0.1  # σ
+    max_iter: int = 300
+    centring: float = 0.8  # σ
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """Start inside: at x0 with normal forces raised and friction shortened where it must be, or at s = 0."""

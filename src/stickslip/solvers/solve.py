@@ -33,8 +33,9 @@ Beyond `MOST_CONTACTS` contacts a factorisation takes seconds: then Gauss–Seid
 With a LimitSurfaceProblem, each method from the best answer so far:
 
  1. Gauss–Seidel, given up as soon as by its own rate it would take more than `DISTRIBUTED` further sweeps;
- 2. up to `MOST_DENSE` contacts, nonsmooth Newton; where the friction set is an Ellipsoid also the potential-reduction
-    method of Wang, Monteiro and Pang, started afresh, and Newton again from where it ended;
+ 2. up to `MOST_DENSE` contacts: where the friction set is an Ellipsoid and no slip is given, the interior point method;
+    nonsmooth Newton; for an Ellipsoid also the potential-reduction method of Wang, Monteiro and Pang, started afresh,
+    and Newton again from where it ended;
  3. Gauss–Seidel for `LONG` sweeps.
 """
 
@@ -100,6 +101,7 @@ METHODS = {
     "de_saxce": ("fixed_point", "DeSaxceFixedPoint"),
     "cylinder_gauss_seidel": ("fixed_point", "CylinderGaussSeidel"),
     "limit_surface_gauss_seidel": ("limit_surface_gauss_seidel", "LimitSurfaceGaussSeidel"),
+    "limit_surface_interior_point": ("limit_surface_interior_point", "LimitSurfaceInteriorPoint"),
     "limit_surface_newton": ("limit_surface_newton", "LimitSurfaceNewton"),
     "potential_reduction": ("potential_reduction", "PotentialReduction"),
 }
@@ -219,6 +221,8 @@ def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Rung
 def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
     yield patient_limit_surface(tol), Start.BEST
     if problem.contacts <= MOST_DENSE:
+        if isinstance(problem.surface, Ellipsoid) and not problem.sliding.any():
+            yield named("limit_surface_interior_point", tol), Start.AFRESH
         yield named("limit_surface_newton", tol), Start.BEST
         if isinstance(problem.surface, Ellipsoid):
             yield named("potential_reduction", tol), Start.AFRESH
