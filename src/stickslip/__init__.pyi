@@ -4,6 +4,8 @@ from stickslip.analysis.coupling import FrictionCone as FrictionCone
 from stickslip.analysis.coupling import FrictionCoupling as FrictionCoupling
 from stickslip.analysis.coupling import Sliding as Sliding
 from stickslip.analysis.coupling import friction_coupling as friction_coupling
+from stickslip.analysis.coupling import scene_contacts as scene_contacts
+from stickslip.analysis.coupling import scene_coupling as scene_coupling
 from stickslip.analysis.coupling import system_coupling as system_coupling
 from stickslip.analysis.determinacy import Determinacy as Determinacy
 from stickslip.analysis.determinacy import determinacy as determinacy
@@ -14,8 +16,13 @@ from stickslip.analysis.jamming import arm_family as arm_family
 from stickslip.analysis.jamming import jam_map as jam_map
 from stickslip.analysis.jamming import robot_family as robot_family
 from stickslip.analysis.jamming import rod_family as rod_family
-from stickslip.analysis.scene_coupling import scene_contacts as scene_contacts
-from stickslip.analysis.scene_coupling import scene_coupling as scene_coupling
+from stickslip.analysis.jamming import scene_family as scene_family
+from stickslip.analysis.matrices import DistributedContacts as DistributedContacts
+from stickslip.analysis.matrices import LeadMatrix as LeadMatrix
+from stickslip.analysis.matrices import TrinkleMatrices as TrinkleMatrices
+from stickslip.analysis.matrices import distributed_contacts as distributed_contacts
+from stickslip.analysis.matrices import lead_matrix as lead_matrix
+from stickslip.analysis.matrices import trinkle_matrices as trinkle_matrices
 from stickslip.analysis.solvability import Certificate as Certificate
 from stickslip.analysis.solvability import ContactSolution as ContactSolution
 from stickslip.analysis.solvability import Solvability as Solvability
@@ -37,6 +44,7 @@ from stickslip.engine.jam import Jam as Jam
 from stickslip.engine.jam import through_jam as through_jam
 from stickslip.engine.simulate import simulate as simulate
 from stickslip.engine.simulation import Simulation as Simulation
+from stickslip.engine.step_problem import contact_problem as contact_problem
 from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
 from stickslip.engine.system_trajectory import PenaltyRun as PenaltyRun
 from stickslip.engine.system_trajectory import SystemTrajectory as SystemTrajectory

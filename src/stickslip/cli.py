@@ -506,7 +506,7 @@ def show_jam_map(found: JamMap, mu: float | None) -> None:
     from stickslip.analysis.jamming import shown
 
     family = found.family
-    click.echo(f"{family.system.name}, contact at {family.system.contacts[found.contact].name}")
+    click.echo(f"{family.name}, contact at {found.contact_name}")
     click.echo(f"searched {found.searched}")
     rows = []
     edge = () if found.edge is None else (found.edge,)

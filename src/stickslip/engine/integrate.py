@@ -49,7 +49,7 @@ def integrate_system(
     sizes = start.q.size, start.v.size, start.A.shape[0], 2 * start.gap.size
 
     def rate(t: float, y: Vector) -> Vector:
-        at = evaluate(system, y[: sizes[0]], y[sizes[0] : sizes[0] + sizes[1]])
+        at = evaluate(system, y[: sizes[0]], y[sizes[0] : sizes[0] + sizes[1]], t)
         forces, u = contact_forces(system, at, contact)
         acceleration = response(at, (applied - at.bias + at.A.T @ forces.ravel())[:, None])[:, 0] + drift(at)
         power = forces * u
@@ -92,7 +92,7 @@ def check(duration: float, rtol: float, method: str, contact: Penalty) -> None:
 
 def contact_forces(system: System, at: Instant, contact: Penalty) -> tuple[Dense, Dense]:
     """Forces and velocities of all contacts, (nc, d)."""
-    u = (at.A @ at.v).reshape(-1, at.dimension)
+    u = at.u.reshape(-1, at.dimension)
     forces = [contact.force(*one) for one in zip(at.gap, u, kinetic_friction(system), strict=True)]
     return np.array(forces).reshape(u.shape), u
 
@@ -106,7 +106,7 @@ def recorded(
 ) -> Record:
     """The instants as steps from one to the next, from the integrated columns."""
     q, v, impulse, work = np.split(y, np.cumsum(sizes)[:-1], axis=1)
-    instants = [evaluate(system, *one) for one in zip(q, v, strict=True)]
+    instants = [evaluate(system, *one) for one in zip(q, v, time.tolist(), strict=True)]
     forces, velocities = map(np.array, zip(*(contact_forces(system, at, contact) for at in instants), strict=True))
     steps, count, d = time.size - 1, len(system.contacts), header.dimension
     columns: dict[str, Any] = {

@@ -1,11 +1,11 @@
 """`simulate_system(system, q, v, ...)`: steps of a system in generalized coordinates under any formulation of friction.
 
-One step of size h from (q, v), G the rows of the constraint, e its error, S = G M⁻¹ Gᵀ:
+One step of size h from (q, v), G the rows of the constraint, g its error, ġ = ∂g/∂t, S = G M⁻¹ Gᵀ:
 
     v_f = v + h a(t + h/2, q_m, v_m)            without contacts and constraint, a = M⁻¹ (f - c) at the middle     (1)
-    M(q) v⁺ = M(q) v_f + Aᵀ(q) p + Gᵀ(q) ν      p by the formulation, ν so that G(q) v⁺ = 0                        (2)
+    M(q) v⁺ = M(q) v_f + Aᵀ(q) p + Gᵀ(q) ν      p by the formulation, ν so that G(q) v⁺ + ġ = 0                    (2)
     q⁺ = q moved by h w + D                     w = s v⁺ + (1 - s) v, s = ½, or 1 where something is hit           (3)
-    v_next = v̂ - M⁻¹Gᵀ S⁺ G v̂ at q⁺             v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ G v_f / 2                          (4)
+    v_next = v̂ - M⁻¹Gᵀ S⁺ (G v̂ + ġ) at q⁺       v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ (G v_f + ġ) / 2                    (4)
 
 (2) is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
 take part in every step; those that are open carry nothing. The middle is that of a step along the constraint,
@@ -204,13 +204,14 @@ def step_system(
     solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
-    velocity, terms = problem.H.T @ v, contact_terms(problem, formulation.law(h))
+    velocity, terms = problem.H.T @ v + problem.w, contact_terms(problem, formulation.law(h))
     s = share_of(problem, formulation.law(h), terms.bounces, euler, tol, impulses.p, velocity)
     w = s * v + (1.0 - s) * at.v
-    q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w))
-    after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free))
+    q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w), now + h)
+    after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free + at.constraint_rate), now + h)
     if len(at.G):
-        after = evaluate(system, q, after.v - pull(after) @ (after.G @ after.v))
+        along = after.v - pull(after) @ (after.G @ after.v + after.constraint_rate)
+        after = evaluate(system, q, along, now + h)
     return SystemStep(
         problem=problem,
         answer=solved.answer,
@@ -275,14 +276,14 @@ def weights(problem: ContactProblem) -> Vector:
     return np.divide(problem.dimension, own, out=np.ones_like(own), where=own > 0)
 
 
-def onto_constraint(system: System, at: Instant, back: Dense, q: Vector) -> tuple[Vector, Vector]:
-    """q moved by D of (3), and D - D_r."""
+def onto_constraint(system: System, at: Instant, back: Dense, q: Vector, end: float) -> tuple[Vector, Vector]:
+    """q moved by D of (3), and D - D_r; the step ends at the time `end`."""
     shift = np.zeros_like(at.v)
     if system.constraint is None or system.constraint.error is None:
         return q, shift
     left = (1.0 - RECOVERY) * at.constraint_error
     for _ in range(NEWTON):
-        error = vector(system.name, "constraint error", system.constraint.error(q), left.size)
+        error = vector(system.name, "constraint error", system.constraint.error_at(q, end), left.size)
         correction = -back @ (error - left)
         q, shift = system.moved(q, correction), shift + correction
         if np.abs(correction).max() <= ROUNDING * (1.0 + np.abs(q).max()):
@@ -302,12 +303,15 @@ def system_problem(
         f=at.M @ free,
         v=at.v,
         H=at.A.T,
+        w=at.w,
         mu=np.array([contact.friction for contact in contacts], float),
         mu_kinetic=[contact.friction_kinetic for contact in contacts],
         gap=at.gap,
         **material,
         previous=previous,
+        time=at.time,
         G=at.G.T,
+        b=at.constraint_rate,
     )
 
 
