@@ -9,6 +9,7 @@ from stickslip.analysis.coupling import scene_coupling as scene_coupling
 from stickslip.analysis.coupling import system_coupling as system_coupling
 from stickslip.analysis.determinacy import Determinacy as Determinacy
 from stickslip.analysis.determinacy import determinacy as determinacy
+from stickslip.analysis.existence import existence as existence
 from stickslip.analysis.jamming import Family as Family
 from stickslip.analysis.jamming import JamMap as JamMap
 from stickslip.analysis.jamming import WorstPose as WorstPose
@@ -113,7 +114,6 @@ from stickslip.solvers.diagnosis import Diagnosis as Diagnosis
 from stickslip.solvers.enumeration import Enumeration as Enumeration
 from stickslip.solvers.enumeration import all_solutions as all_solutions
 from stickslip.solvers.existence import Existence as Existence
-from stickslip.solvers.existence import existence as existence
 from stickslip.solvers.fixed_point import CylinderGaussSeidel as CylinderGaussSeidel
 from stickslip.solvers.fixed_point import DeSaxceFixedPoint as DeSaxceFixedPoint
 from stickslip.solvers.fixed_point import Tresca as Tresca

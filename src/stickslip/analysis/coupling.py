@@ -212,7 +212,7 @@ class FrictionCoupling:
 
 
 def friction_coupling(
-    of: Any,
+    M: Any,
     A: Any = None,
     bilateral: Any = None,
     held: Sequence[tuple[Any, How]] | Mapping[Any, How] | None = None,
@@ -221,20 +221,21 @@ def friction_coupling(
     q: Given = None,
     v: Given = None,
 ) -> FrictionCoupling:
-    """Friction coupling of one contact of a scene as it stands, of a system or robot at (q, v), or of matrices.
+    """Friction coupling of one contact. `M` is a world, a scene as it stands or a system or robot at (q, v), or a mass
+    matrix.
 
     Of a world: `contact` is its number among those that touch, or the two bodies of a scene that touch at one point
     only; `held` says, by number or bodies, what others do: "sticking", "frictionless", "open" or Sliding(direction,
     mu). Those it does not mention go on as they move.
 
-    Of a mass matrix: `A` are the rows of the contact (n, t or n, t, o), `bilateral` those of joints, `held` other
+    Of a mass matrix M: `A` are the rows of the contact (n, t or n, t, o), `bilateral` those of joints, `held` other
     contacts that stay closed, each (its rows, what it does).
     """
-    if is_world(of):
+    if is_world(M):
         if A is not None or bilateral is not None:
             raise InputError(f"{OWNER}: A and bilateral are for a mass matrix, expected none of them with a world")
-        return world_coupling(snapshot(OWNER, of, q, v), contact, dict(held or {}))
-    M = positive_definite(OWNER, "M", as_dense(canonical(OWNER, "M", of)))
+        return world_coupling(snapshot(OWNER, M, q, v), contact, dict(held or {}))
+    M = positive_definite(OWNER, "M", as_dense(canonical(OWNER, "M", M)))
     A = contact_matrix("A", A, len(M))
     G = np.zeros((0, len(M))) if bilateral is None else as_dense(canonical(OWNER, "bilateral", bilateral))
     if G.ndim != 2 or G.shape[1] != len(M):

@@ -49,7 +49,7 @@ import numpy as np
 
 from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given
-from stickslip.engine.snapshot import Snapshot, World, snapshot
+from stickslip.engine.snapshot import Snapshot, World, closed, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
@@ -65,9 +65,6 @@ from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
 from stickslip.scene.scene import Scene
-
-STILL = 1e-9  # velocities up to this are zero   [m/s, rad/s]
-
 
 # Trinkle 2018
 
@@ -407,15 +404,17 @@ def distributed_contacts(
     owner = "distributed_contacts"
     if dt is not None:
         return at_velocity_level(owner, world, q, v, force, dt)
-    now = snapshot(owner, world, q, v, force)
-    refuse_left_out(owner, now)
+    return of_snapshot(closed(owner, snapshot(owner, world, q, v, force)))
+
+
+def of_snapshot(now: Snapshot) -> DistributedContacts:
+    """Of contacts that all touch."""
     J = padded(now.at.A, now.contacts, now.dimension).T
     moved = response(now.at, np.column_stack([J, now.force - now.at.bias]))
     b = J.T @ (moved[:, -1] + drift(now.at)) + padded(now.at.drift[:, None], now.contacts, now.dimension)[:, 0]
     A = J.T @ moved[:, :-1]
-    u = padded(now.at.u[:, None], now.contacts, now.dimension)[:, 0].reshape(-1, 4)[:, 1:]
-    slip = np.where(np.abs(u) > STILL, u, 0.0)
-    slip = slip * (now_sizes(now) > 0)
+    slip = np.zeros((now.contacts, 3))
+    slip[:, : now.dimension - 1] = slips(now)
     mu = np.where(slip.any(axis=1), now.mu_kinetic, now.mu)
     problem = LimitSurfaceProblem((A + A.T) / 2, b, mu, now_sizes(now), slip)
     return DistributedContacts(now.names, now.at.M, J, problem.A, problem.b, problem)
@@ -437,15 +436,6 @@ def at_velocity_level(owner: str, world: World, q: Given, v: Given, force: Given
     A = J.T @ K @ J
     posed = LimitSurfaceProblem((A + A.T) / 2, b, problem.mu, e)
     return DistributedContacts(names, as_dense(problem.M), J, posed.A, posed.b, posed)
-
-
-def refuse_left_out(owner: str, now: Snapshot) -> None:
-    """What acts by forces that depend on the motion has no place at acceleration level."""
-    if now.left_out:
-        raise InputError(
-            f"{owner}: {', '.join(now.left_out)} would act, expected rigid joints at acceleration level; "
-            f"a step has them: give dt"
-        )
 
 
 def padded(rows: Dense, contacts: int, d: int) -> Dense:

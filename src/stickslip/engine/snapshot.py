@@ -56,6 +56,7 @@ class Snapshot:
     mu: Vector  # (nc,)   static
     mu_kinetic: Vector  # (nc,)
     patch: Vector  # (nc,)   e_r   [m]
+    stiffness: Dense  # (nc, 2)   of the normal and the tangents; inf where rigid   [N/m]
     names: tuple[str, ...]  # (nc,)   of the contacts
     pairs: tuple[tuple[str, str], ...]  # of a scene the two bodies of each
     left_out: tuple[str, ...]  # in words: limits, motors and compliant joints that act now
@@ -96,6 +97,7 @@ class Snapshot:
             mu=self.mu[chosen],
             mu_kinetic=self.mu_kinetic[chosen],
             patch=self.patch[chosen],
+            stiffness=self.stiffness[chosen],
             names=tuple(self.names[i] for i in chosen),
             pairs=tuple(self.pairs[i] for i in chosen) if self.pairs else (),
         )
@@ -144,9 +146,68 @@ def of_system(system: System, q: Given, v: Given, force: Given, time: float) -> 
         mu=np.array([point.friction for point in points], np.float64),
         mu_kinetic=np.array([point.friction_kinetic for point in points], np.float64),
         patch=np.array([point.patch for point in points], np.float64),
+        stiffness=np.array([(p.stiffness, p.stiffness_tangent) for p in points], np.float64).reshape(-1, 2),
         names=tuple(f"contact {point.name!r}" for point in points),
         pairs=(),
         left_out=(),
+    )
+
+
+# at acceleration level
+
+
+def closed(owner: str, now: Snapshot) -> Snapshot:
+    """With the contacts that touch and do not part. One that approaches is refused, for it is about to be hit, and so
+    is what acts by forces that depend on the motion."""
+    refuse_left_out(owner, now)
+    kept = []
+    for i, (gap, speed) in enumerate(zip(now.at.gap, now.u[:, 0], strict=True)):
+        if gap > TOUCHING or (speed > TOUCHING and (now.pairs or gap >= -TOUCHING)):
+            continue
+        if gap < -TOUCHING and not now.pairs:
+            raise InputError(f"{now.name}: the gap of {now.names[i]} is {gap:g}, expected one that just touches")
+        if speed < -TOUCHING:
+            raise InputError(
+                f"{now.name}: {now.names[i]} approaches with {-speed:g} m/s, expected a normal velocity of zero"
+            )
+        kept.append(i)
+    if not kept:
+        raise InputError(f"{now.name}: no contact touches at this state, expected at least one")
+    return now.keep(kept)
+
+
+def refuse_left_out(owner: str, now: Snapshot) -> None:
+    if now.left_out:
+        raise InputError(
+            f"{owner}: {', '.join(now.left_out)} would act, expected rigid joints at acceleration level; a step has "
+            f"them all: give dt"
+        )
+
+
+def slips(now: Snapshot) -> Dense:
+    """(nc, d - 1) velocities of what slides, zero where a contact is at rest."""
+    u = now.u[:, 1:] * (now.sizes > 0)
+    return np.where(np.abs(u) > TOUCHING, u, 0.0)
+
+
+def acceleration_step(now: Snapshot) -> ContactProblem:
+    """(1) as a ContactProblem with h = 1: forces for impulses, accelerations for velocities."""
+    none = np.zeros(now.contacts)
+    return ContactProblem(
+        h=1.0,
+        M=now.at.M,
+        f=now.force - now.at.bias,
+        v=np.zeros(now.at.v.size),
+        H=now.at.A.T,
+        mu=now.mu,
+        mu_kinetic=now.mu_kinetic,
+        w=now.at.drift,
+        gap=none,
+        stiffness=now.stiffness[:, 0],
+        stiffness_tangent=now.stiffness[:, 1],
+        patch=now.patch,
+        G=now.at.G.T,
+        b=now.at.constraint_drift,
     )
 
 
@@ -211,6 +272,7 @@ def of_scene(scene: Scene) -> Snapshot:
         mu=problem.mu[touching],
         mu_kinetic=problem.mu_kinetic[touching],
         patch=problem.patch[touching] if patches else np.zeros(touching.size),
+        stiffness=np.column_stack([problem.stiffness, problem.stiffness_tangent])[touching],
         names=tuple(f"contact {i} between {a} and {b}" for i, (a, b) in enumerate(pairs)),
         pairs=tuple(pairs),
         left_out=left_out,
