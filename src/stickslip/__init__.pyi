@@ -24,6 +24,10 @@ from stickslip.analysis.matrices import TrinkleMatrices as TrinkleMatrices
 from stickslip.analysis.matrices import distributed_contacts as distributed_contacts
 from stickslip.analysis.matrices import lead_matrix as lead_matrix
 from stickslip.analysis.matrices import trinkle_matrices as trinkle_matrices
+from stickslip.analysis.pushing import ContactState as ContactState
+from stickslip.analysis.pushing import JammingDiagram as JammingDiagram
+from stickslip.analysis.pushing import jamming_diagram as jamming_diagram
+from stickslip.analysis.pushing import peg_diagram as peg_diagram
 from stickslip.analysis.solvability import Certificate as Certificate
 from stickslip.analysis.solvability import ContactSolution as ContactSolution
 from stickslip.analysis.solvability import Solvability as Solvability
@@ -35,6 +39,7 @@ from stickslip.dynamics.generalized import ContactPoint as ContactPoint
 from stickslip.dynamics.generalized import GeneralizedSystem as GeneralizedSystem
 from stickslip.dynamics.generalized import System as System
 from stickslip.dynamics.mechanisms import arm as arm
+from stickslip.dynamics.mechanisms import peg as peg
 from stickslip.dynamics.mechanisms import planar_rod as planar_rod
 from stickslip.dynamics.mechanisms import rod as rod
 from stickslip.dynamics.pinocchio import FramePoint as FramePoint
@@ -133,6 +138,11 @@ from stickslip.solvers.solution import Solution as Solution
 from stickslip.solvers.solve import Auto as Auto
 from stickslip.solvers.solve import solve as solve
 from stickslip.solvers.status import Status as Status
+from stickslip.view.contacts import draw_cone as draw_cone
+from stickslip.view.contacts import draw_limit_surface as draw_limit_surface
+from stickslip.view.contacts import draw_solutions as draw_solutions
+from stickslip.view.jam_maps import draw_jam_map as draw_jam_map
+from stickslip.view.pushes import draw_jamming_diagram as draw_jamming_diagram
 
 __version__: str
 __all__: list[str]

@@ -354,16 +354,21 @@ def ranges(J: Dense, face: Face, x0: Vector) -> tuple[Vector, Vector, float]:
         return lower, upper, worst
     squares = (face.basis**2).sum(axis=0)
     y0 = face.basis.T @ (x0 - face.fixed) / np.where(squares > 0, squares, 1.0)
-    size = largest(y0)
-    _, S, B = np.linalg.svd(J @ face.basis, full_matrices=False)
-    program = Program(B[RANK * S.max() < S], y0 / size, face, face.lower / size, face.upper / size)
-    minimise = linear_program(program) if program.polyhedral else conic_program(program)
+    program, size, minimise = programs(J, face, y0)
     for i in open_rows:
         c = face.basis[i]
         below, above = verified(program, c, minimise(c)), verified(program, -c, minimise(-c))
         lower[i], upper[i] = face.fixed[i] + size * below.value, face.fixed[i] - size * above.value
         worst = max([worst, *(o.value - o.dual for o in (below, above) if np.isfinite(o.value))])
     return lower, upper, worst
+
+
+def programs(J: Dense, face: Face, y0: Vector) -> tuple[Program, float, Extremum]:
+    """The admissible y around one of them, the size that they are divided by, and what minimises cᵀ y over them."""
+    size = largest(y0)
+    _, S, B = np.linalg.svd(J @ face.basis, full_matrices=False)
+    program = Program(B[RANK * S.max(initial=0.0) < S], y0 / size, face, face.lower / size, face.upper / size)
+    return program, size, linear_program(program) if program.polyhedral else conic_program(program)
 
 
 def verified(program: Program, c: Vector, found: Optimum) -> Optimum:

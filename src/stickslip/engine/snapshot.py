@@ -32,6 +32,7 @@ from stickslip.engine.step_problem import engine_problem, free_rows, touching_bo
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.formulation import Formulation
 from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.stabilisation import TOUCHING
 from stickslip.problems.matrix import Dense, Vector, as_dense, shortened, vector
@@ -42,6 +43,7 @@ from stickslip.scene.scene import Scene
 World: TypeAlias = Scene | System
 
 LOOK = 1e-2  # the step whose rows are asked for: contacts are found as far as it would carry   [s]
+NEAR = 1e-4  # contacts this far apart are found whatever moves   [m]
 AHEAD = 1e-5  # how far the central difference moves the fastest point of a body   [m]
 LATER = 1e-4  # of the one-sided difference of prescribed velocities: its error is of order LATER²   [s]
 
@@ -236,13 +238,20 @@ class Arrays:
 
     def beside(self, state: State, drives: Drives | None = None) -> Engine:
         """An engine like this one, in another state."""
-        return Engine(self.model, state, self.drives if drives is None else drives, LOOK, self.engine.formulation)
+        return looking(self.model, state, self.drives if drives is None else drives, self.engine.formulation)
+
+
+def looking(model: Model, state: State, drives: Drives, formulation: Formulation) -> Engine:
+    """An engine that finds contacts a little apart, also where nothing moves or falls."""
+    engine = Engine(model, state, drives, LOOK, formulation)
+    engine.work.bodies.further[:] = NEAR
+    return engine
 
 
 def of_scene(scene: Scene) -> Snapshot:
     model, state, drives = compile_scene(scene)
     formulation = LimitSurface() if (model.patch > 0).any() and not model.planar else Coulomb()
-    arrays = Arrays(scene, model, state, drives, Engine(model, state, drives, LOOK, formulation))
+    arrays = Arrays(scene, model, state, drives, looking(model, state, drives, formulation))
     problem = engine_problem(arrays.engine)
     touching, d = np.flatnonzero(problem.gap <= TOUCHING), problem.dimension
     patches = d == 4 and bool((problem.patch[touching] > 0).any())
