@@ -46,6 +46,7 @@ from stickslip.dynamics.pinocchio import FramePoint as FramePoint
 from stickslip.dynamics.pinocchio import Robot as Robot
 from stickslip.dynamics.pinocchio import load_robot as load_robot
 from stickslip.engine.integrate import integrate_system as integrate_system
+from stickslip.engine.integrate_scene import integrate_scene as integrate_scene
 from stickslip.engine.jam import Jam as Jam
 from stickslip.engine.jam import through_jam as through_jam
 from stickslip.engine.simulate import simulate as simulate

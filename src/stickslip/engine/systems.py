@@ -8,7 +8,8 @@ One step of size h from (q, v), G the rows of the constraint, g its error, ġ = 
     v_next = v̂ - M⁻¹Gᵀ S⁺ (G v̂ + ġ) at q⁺       v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ (G v_f + ġ) / 2                    (4)
 
 (2) is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
-take part in every step; those that are open carry nothing. The middle is that of a step along the constraint,
+take part in every step; those that are open carry nothing. Velocities w of surfaces that move and ġ are those of the
+end of the step. The middle is that of a step along the constraint,
 q_m = q moved by h v / 2 and v_m = v + h v̇ / 2. D takes the constraint's error to (1 - RECOVERY) of what it was at the
 start, by Newton's method with the matrices at q; D_r is what of it takes back, and no velocity. (4) gives half of the
 impulse that holds the smooth forces back, for the constraint at q⁺ to give it there: this is RATTLE [1] in the form
@@ -35,7 +36,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from stickslip.dynamics.constrained import drift, pull, response
-from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
+from stickslip.dynamics.generalized import (
+    Instant,
+    System,
+    constraint_rows,
+    contact_rows,
+    evaluate,
+    positive_definite,
+)
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.motion import END, MEAN
 from stickslip.engine.engine import accepted, check_scheme, method_number, step_tolerance
@@ -208,7 +216,7 @@ def step_system(
     s = share_of(problem, formulation.law(h), terms.bounces, euler, tol, impulses.p, velocity)
     w = s * v + (1.0 - s) * at.v
     q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w), now + h)
-    after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free + at.constraint_rate), now + h)
+    after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free + problem.b), now + h)
     if len(at.G):
         along = after.v - pull(after) @ (after.G @ after.v + after.constraint_rate)
         after = evaluate(system, q, along, now + h)
@@ -295,7 +303,7 @@ def system_problem(
     system: System, at: Instant, h: float, free: Vector, previous: Vector | None = None
 ) -> ContactProblem:
     """The ContactProblem (2) of a step of size h; `free` is the velocity v_f that it would end with."""
-    contacts = system.contacts
+    contacts, (w, rate) = system.contacts, own_motion(system, at, at.time + h)
     material: dict[str, Any] = {name: [getattr(contact, name) for contact in contacts] for name in MATERIAL}
     return ContactProblem(
         h=h,
@@ -303,7 +311,7 @@ def system_problem(
         f=at.M @ free,
         v=at.v,
         H=at.A.T,
-        w=at.w,
+        w=w,
         mu=np.array([contact.friction for contact in contacts], float),
         mu_kinetic=[contact.friction_kinetic for contact in contacts],
         gap=at.gap,
@@ -311,8 +319,18 @@ def system_problem(
         previous=previous,
         time=at.time,
         G=at.G.T,
-        b=at.constraint_rate,
+        b=rate,
     )
+
+
+def own_motion(system: System, at: Instant, end: float) -> tuple[Vector, Vector]:
+    """w of the surfaces and ∂g/∂t of the constraint at the end of a step."""
+    if not any(contact.moving for contact in system.contacts):
+        w = at.w
+    else:
+        w = np.concatenate([contact_rows(system, i, at.q, end)[1] for i in range(len(system.contacts))])
+    held = system.constraint
+    return w, at.constraint_rate if held is None or not held.moving else constraint_rows(system, held, at.q, end)[1]
 
 
 def applied_force(system: System, force: Force | None) -> Callable[[float, Vector, Vector], Vector]:
