@@ -1,9 +1,30 @@
-"""The same matrix products on every x86-64 machine: what a test is made of (random orthogonal factors, say) then has
-the same bits everywhere. To be said before NumPy is loaded; only where the processor has what it asks for."""
+"""What all tests share: the same matrix products everywhere, and how much of what is random is tried.
+
+What a test is made of (random orthogonal factors, say) has the same bits on every x86-64 machine. To be said before
+NumPy is loaded; only where the processor has what it asks for.
+
+Tests that try a law on thousands of random problems ask the fixture `share` which: one in eleven by default, all with
+`pytest --thorough`, which CI runs.
+"""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 PROCESSOR = Path("/proc/cpuinfo")
 if PROCESSOR.exists() and {"avx2", "fma"} <= set(PROCESSOR.read_text().split()):
     os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
+
+SHARE = 11  # no factor in common with what problems go through in turn: sizes, dimensions, laws, methods
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help=f"try every random problem, not one in {SHARE}")
+
+
+@pytest.fixture(scope="session")
+def share(pytestconfig: pytest.Config) -> Callable[[int], range]:
+    """The numbers of the random problems to try, of so many."""
+    return lambda count: range(0, count, 1 if pytestconfig.getoption("thorough") else SHARE)

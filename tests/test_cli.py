@@ -150,6 +150,13 @@ def test_a_process_beside_the_demo_compiles_what_it_names():
         demo.compile_last()
 
 
+def test_doctor_tells_what_serves_and_tries_it(run):
+    result = run("doctor")
+    assert result.exit_code == SOLVED, result.output
+    for part in ("machine code: ", "cache: ", "extra robots: ", "self-test: right"):
+        assert part in result.stdout
+
+
 def test_demo_of_problems_prints_a_table_and_draws(run, small_demo, tmp_path):
     result = run("demo", "--problems", "--figure", "pile.png")
     assert result.exit_code == SOLVED, result.output

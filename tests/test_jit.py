@@ -1,13 +1,15 @@
-"""The cache of compiled kernels: a kernel is compiled again when something it is made of changes."""
+"""The content of kernels: a kernel is compiled again when something it is made of changes."""
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 
 import pytest
 
 from stickslip import jit
+from stickslip.collision.pairs import comes_first
 
 
 @pytest.fixture
@@ -23,10 +25,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def folders_of(package: Path) -> dict[str, Path]:
+def contents_of(package: Path) -> dict[str, str]:
     for remembered in (jit.made_of, jit.imported_by, jit.text_of):
         remembered.cache_clear()
-    return {name: jit.cache_folder(package / f"{name}.py") for name in ("caller", "callee", "inner/deep", "bystander")}
+    return {name: jit.content_of(package / f"{name}.py") for name in ("caller", "callee", "inner/deep", "bystander")}
 
 
 @pytest.mark.parametrize(
@@ -38,10 +40,10 @@ def folders_of(package: Path) -> dict[str, Path]:
     ],
 )
 def test_a_change_reaches_the_files_that_import_it_and_no_others(package: Path, changed: str, touched: set[str]):
-    before = folders_of(package)
+    before = contents_of(package)
     with (package / f"{changed}.py").open("a") as file:
         file.write("# changed\n")
-    after = folders_of(package)
+    after = contents_of(package)
     assert {name for name in after if after[name] != before[name]} == touched
 
 
@@ -53,3 +55,17 @@ def test_what_a_file_is_made_of_covers_every_kernel_it_sees():
         path, kernels = Path(str(module.__file__)), [f for f in vars(module).values() if hasattr(f, "py_func")]
         seen = {Path(kernel.py_func.__code__.co_filename) for kernel in kernels}
         assert seen <= jit.made_of(path)
+
+
+def test_a_kernel_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(comes_first)) is comes_first
+
+
+def test_a_kernel_that_captures_something_is_refused():
+    factor = 2.0
+
+    def twice(x):
+        return factor * x
+
+    with pytest.raises(AssertionError, match="twice: a kernel is known by its file"):
+        jit.kernel(twice)

@@ -362,6 +362,26 @@ def demo(ctx: click.Context, figure: str, problems: bool, seed: int) -> None:
         slide_box(ctx, figure)
 
 
+@main.command()
+@click.pass_context
+def doctor(ctx: click.Context) -> None:
+    """What is installed, where compiled kernels come from, and a test of a second.
+
+    Exit code 1 if the test fails.
+    """
+    from stickslip import doctor as look
+
+    click.echo(look.versions())
+    click.echo(f"machine code: {look.machine_code()}")
+    click.echo(f"cache: {look.cache()}")
+    for extra, state in look.extras().items():
+        click.echo(f"extra {extra}: {state}")
+    right, told = look.self_test()
+    click.echo(f"self-test: {told}")
+    if not right:
+        ctx.exit(NOT_SOLVED)
+
+
 def slide_box(ctx: click.Context, figure: str) -> None:
     from stickslip import demo as show
 

@@ -25,6 +25,7 @@ from stickslip.friction.hybrid import Hybrid
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.stabilisation import Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
+from stickslip.pack import pack
 from stickslip.papers.peiret2017 import cube
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.mechanical import (
@@ -106,7 +107,11 @@ def slide(announce: Callable[[str], None]) -> Comparison:
 
 @contextmanager
 def compiling_beside() -> Iterator[None]:
-    """Compile in another process, into the cache that both share, what the cube needs last: half of its first run."""
+    """Compile in another process, into the cache that both share, what the cube needs last: half of its first run.
+    Not where machine code was installed."""
+    if pack().files:
+        yield
+        return
     beside = subprocess.Popen(
         [sys.executable, "-c", "from stickslip.demo import compile_last; compile_last()"],
         stdout=subprocess.DEVNULL,

@@ -1,9 +1,9 @@
 """The one decorator for compiled kernels, and where the compiled code is kept.
 
 Numba finds its cache by the caller's source file alone: change a callee in another file and the old machine
-code of the caller runs on. So the cache folder of a kernel is named after a digest of its file, of all files of this
-package that it imports, directly or not, and of the flags that change the code: a change compiles again what is made
-of it, and nothing else. Only stickslip's kernels go there; the caller's own Numba settings are untouched.
+code of the caller runs on. So a compiled kernel is kept under a digest of its file, of all files of this package that
+it imports, directly or not, and of the flags that change the code: a change compiles again what is made of it, and
+nothing else. pack.py says where it is kept, compiling.py how it is made; the caller's own Numba settings are untouched.
 
 The floating-point flags leave NaN and Inf alone (no `nnan`, no `ninf`): a diverged iterate must stay visible.
 """
@@ -23,13 +23,16 @@ import numba
 import numpy as np
 from numba.core import event
 
+from stickslip.pack import cache_folder, say
+
 PACKAGE = Path(__file__).parent
 IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)", re.MULTILINE)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+TRIED = (0, 63), (0, 68)  # the first and the last version of Numba that compiling.py was tried with
+
 FLAGS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc", "arcp", "nsz"},
@@ -55,17 +58,40 @@ def bare(function: F) -> F:
 
 
 def compiled(function: F, **flags: Any) -> F:
+    assert function.__closure__ is None, f"{function.__qualname__}: a kernel is known by its file, and captures nothing"
     config: Any = numba.config
     if config.DISABLE_JIT:
         return silent(function)
-    before = config.CACHE_DIR
-    folder = cache_folder(Path(function.__code__.co_filename))
-    config.CACHE_DIR = str(folder)  # read when the dispatcher is made, so only ours is moved
+    content = content_of(Path(function.__code__.co_filename))
+    if refusal():
+        return by_numba_alone(function, FLAGS | flags, content)
+    from stickslip.compiling import Kernel
+
+    dispatcher: Any = Kernel(function, FLAGS | flags, content)
+    return dispatcher
+
+
+@cache
+def refusal() -> str:
+    """Why compiling.py, which extends Numba from the inside, cannot be used; empty where it can."""
+    first, last = (".".join(map(str, version)) for version in TRIED)
+    tried = TRIED[0] <= numba.version_info.short <= TRIED[1]
+    return "" if tried else f"this is Numba {numba.__version__}, and stickslip knows {first} to {last}"
+
+
+def by_numba_alone(function: F, flags: dict[str, Any], content: str) -> F:
+    """Numba's own compiler and cache, in a folder for this content: slower to start, and other last bits."""
+    say(f"{refusal()}, so Numba compiles every kernel by itself at its first use, which takes minutes, once")
+    config: Any = numba.config
+    before, folder = config.CACHE_DIR, cache_folder() / f"{content}-{numba.__version__}"
     try:
-        dispatcher: F = numba.njit(**{**FLAGS, **flags})(function)
+        folder.mkdir(parents=True, exist_ok=True)
+        config.CACHE_DIR = str(folder)  # read when the dispatcher is made
+        return numba.njit(cache=True, **flags)(function)
+    except OSError:
+        return numba.njit(**flags)(function)
     finally:
         config.CACHE_DIR = before
-    return dispatcher
 
 
 def silent(function: F) -> F:
@@ -79,16 +105,12 @@ def silent(function: F) -> F:
     return plain  # type: ignore[return-value]
 
 
-def cache_folder(source: Path) -> Path:
-    """Where the compiled kernels of a file are kept: in STICKSLIP_CACHE, or the user's cache folder."""
-    root = os.environ.get("STICKSLIP_CACHE") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "stickslip"
-    )
-    flags = (numba.__version__, os.environ.get("NUMBA_BOUNDSCHECK", "0"))
-    digest = hashlib.sha256(repr(flags).encode())
+def content_of(source: Path) -> str:
+    """A digest of all that the kernels of a file are made of, and of the flags that change their code."""
+    digest = hashlib.sha256(os.environ.get("NUMBA_BOUNDSCHECK", "0").encode())
     for file in sorted(made_of(source)):
         digest.update(text_of(file).encode())
-    return Path(root) / f"kernels-{digest.hexdigest()[:16]}"
+    return digest.hexdigest()[:16]
 
 
 @cache
@@ -122,7 +144,7 @@ class _Announcer(event.Listener):
 
     def on_start(self, event: Any) -> None:
         function = event.data["dispatcher"].py_func
-        if function.__module__.startswith("stickslip."):
+        if str(function.__module__).startswith("stickslip."):  # functions that Numba writes have none
             print(f"\rcompiling {function.__name__} (once, then cached) \x1b[K", end="", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:

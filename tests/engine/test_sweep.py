@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.engine.boxed import advance, boxed
 from stickslip.engine.correct import SOFT, correct_bodies
 from stickslip.engine.engine import Engine
-from stickslip.engine.march import LOOK, march
+from stickslip.engine.march import LOOK
 from stickslip.engine.newton import newton
 from stickslip.engine.outside import matrix_of, whole_step
 from stickslip.engine.rows import ACTIVE, BOUNDED, room_to_record
@@ -85,7 +86,8 @@ class Step:
         scene, friction = made()
         self.friction = friction
         self.engine = Engine(*compile_scene(scene), H, friction, tol=1e-10)
-        march(self.engine.state, self.engine.rules, self.engine.work, self.engine.memory, self.record(0), 0, LOOK)
+        engine = self.engine
+        advance(boxed(engine.state, engine.rules, engine.work, engine.memory, self.record(0)), 1, 0, LOOK)
         self.read()
 
     def read(self):
@@ -241,11 +243,11 @@ def test_the_correction_takes_the_velocities_that_should_not_be(made):
     delta = np.zeros((step.members.size, step.D))
     assert correct_bodies(
         step.members, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu, law.scale, p, u,
-        work.islands.degree, work.islands.label, delta,
+        work.islands.mark, work.islands.label, delta,
     )  # fmt: skip
     np.testing.assert_allclose(flat(step, delta), expected, atol=1e-6 * np.abs(expected).max())
     assert not flat(step, delta)[~held].any()
-    assert not work.islands.degree.any()  # left as it was
+    assert not work.islands.mark.any()  # left as it was
 
 
 @SCENES
@@ -263,7 +265,7 @@ def test_a_correction_that_does_not_help_is_taken_back(made, stage):
         before, z = p.copy(), answer.z.copy()
         after, _ = corrected(
             step.members, step.n, work.sign, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu,
-            law.shift, law.scale, law.lower, law.upper, law.q, stage, size, step.rules.associated, work.islands.degree,
+            law.shift, law.scale, law.lower, law.upper, law.q, stage, size, step.rules.associated, work.islands.mark,
             work.islands.label, error, 1e-6, p, u, answer.z,
         )  # fmt: skip
         assert after <= error
@@ -286,8 +288,8 @@ def test_newton_solves_the_step_from_its_solution_disturbed(made):
     error, _ = step.judged(p, u)
     after, solved = newton(
         step.members, step.n, work.sign, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu, law.shift,
-        law.scale, law.lower, law.upper, law.q, row_count(step.members, step.n, step.D), step.rules.associated, error,
-        1e-11, p, u, answer.z,
+        law.scale, law.lower, law.upper, law.q, row_count(step.members, step.n, step.D), step.rules.associated,
+        work.islands.mark, error, 1e-11, p, u, answer.z,
     )  # fmt: skip
     assert solved
     assert after <= 1e-11 < error

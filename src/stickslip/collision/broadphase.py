@@ -21,7 +21,7 @@ from stickslip.collision.faces import outline
 from stickslip.collision.gjk import simplex
 from stickslip.collision.manifold import NONE, spots
 from stickslip.collision.pairs import meet
-from stickslip.collision.placement import AXES, BOUND, BOX, CAPSULE, CYLINDER, HALF, PLANE, REACH, place, tabulate
+from stickslip.collision.placement import AXES, BOUND, HALF, PLANE, REACH, place, tabulate
 from stickslip.jit import inlined, kernel
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
@@ -63,7 +63,7 @@ class Workspace(NamedTuple):
     grids: Grids
     # one pair
     spots: Floats
-    simplex: Floats | None  # None where no pair needs it: what serves boxes and cylinders is then not even compiled
+    simplex: Floats
     outline: Floats
     clipped: Floats
 
@@ -72,8 +72,6 @@ def workspace(model: Model) -> Workspace:
     kind, table = tabulate(model)
     count = kind.size
     room = max(count * (count - 1) // 2 if count <= FEW else 16 * count, 1)
-    boxes, capsules, cylinders = (np.count_nonzero(kind == shape) for shape in (BOX, CAPSULE, CYLINDER))
-    convex = boxes >= 2 or (cylinders >= 1 and boxes + capsules + cylinders >= 2)
     grids = Grids(
         planes=np.flatnonzero(kind == PLANE),
         others=np.flatnonzero(kind != PLANE),
@@ -97,7 +95,7 @@ def workspace(model: Model) -> Workspace:
         ordered=np.zeros((room, 2), np.int64),
         grids=grids,
         spots=spots(),
-        simplex=simplex() if convex else None,
+        simplex=simplex(),
         outline=outline(),
         clipped=outline(),
     )

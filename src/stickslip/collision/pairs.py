@@ -55,7 +55,7 @@ def meet(pairs, found, kind, table, planar, simplex, outline, clipped, spots, co
             count = capsule_capsule(A, B, margin, spots, count)
         elif A.kind == CAPSULE and B.kind == BOX:
             count = capsule_box(A, B, margin, spots, count)
-        elif simplex is not None:
+        else:
             count = UNSETTLED
             if A.kind == BOX and B.kind == BOX:
                 count = box_box(A, B, margin, outline, clipped, spots, NONE)

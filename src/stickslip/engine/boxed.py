@@ -1,4 +1,4 @@
-"""The arrays of a run in one object, for loops that are called once a step.
+"""The arrays of a run in one object, and the loop as Python calls it.
 
 A call from Python takes apart every array of every tuple that it passes, 30 µs for those of a run, where a small step
 takes 4. A Box is taken apart once, when it is made: it keeps the tuples as compiled code sees them, with a reference to
@@ -49,18 +49,21 @@ else:
 
 @kernel
 def boxed(state, rules, work, memory, record):
-    """The tuples in a Box; the record has room for one step."""
+    """The tuples in a Box."""
     return Box(state, rules, work, memory, record)
 
 
 @kernel
-def advance(box, steps, island):
-    """Up to `steps` steps, of which the record keeps the last; the first goes on from `island`. Returns how many were
-    made and why it ended, as `march` does."""
+def advance(box, times, first, island):
+    """Fill the record from number `first` on, so many times, each writing over the one before; the first goes on from
+    `island`. Returns how often it was filled, the steps in the record, and why it ended, as `march` does.
+
+    Python calls the loop by no other kernel: it is by far the largest, and would be compiled again for each."""
     state, rules, work, memory, record = box.state, box.rules, box.work, box.memory, box.record
-    for k in range(steps):
-        made, ended = march(state, rules, work, memory, record, 0, island)
-        if made == 0:
-            return k, ended
+    made = first
+    for k in range(times):
+        made, ended = march(state, rules, work, memory, record, first, island)
+        if ended != DONE:
+            return k, made, ended
         island = FRESH
-    return steps, DONE
+    return times, made, DONE

@@ -47,7 +47,7 @@ def resistance(i, d, compliance, soft, mu, scale, p, kappa):
 
 @kernel
 def correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, degree, order, delta):
-    """The same by the bodies; `degree` (bodies,) is zero, and so it is left, `order` (bodies,) is room."""
+    """The same by the bodies; `degree` (places,) is zero, and so it is left, `order` (bodies,) is room."""
     d = p.size // mu.size
     first, offset = envelope(member, start, place, degree, order)
     products = 0

@@ -8,8 +8,9 @@ from typing import get_args
 import numpy as np
 
 from stickslip.dynamics.motion import drift
+from stickslip.engine.boxed import advance, boxed
 from stickslip.engine.finish import begin
-from stickslip.engine.march import FRESH, LOOK, Ended, march
+from stickslip.engine.march import FRESH, LOOK, Ended
 from stickslip.engine.outside import (
     Solved,
     finish_sweeps,
@@ -118,8 +119,9 @@ class Engine:
         record = room_to_record(self.work, steps, room)
         made, ended, island = 0, int(Ended.DONE), FRESH
         self.drive()
+        box = boxed(self.state, self.rules, self.work, self.memory, record)
         while True:
-            made_now, ended = march(self.state, self.rules, self.work, self.memory, record, made, island)
+            _, made_now, ended = advance(box, 1, made, island)
             self.made += made_now - made
             made = made_now
             if ended in (Ended.DONE, Ended.FULL):
@@ -129,6 +131,8 @@ class Engine:
             except StepNotSolved as stopped:
                 stopped.record, stopped.made = record, made
                 raise
+            if ended == Ended.NO_ROOM:
+                box = boxed(self.state, self.rules, self.work, self.memory, record)
 
     def give(self, ended: Ended) -> int:
         """What the loop ended for, room or the impulses of an island; returns the island to go on from."""
@@ -143,8 +147,8 @@ class Engine:
         record = room_to_record(self.work, 1, 0)
         self.drive()
         while True:
-            rules = self.rules._replace(law=law)
-            _, ended = march(self.state, rules, self.work, self.memory, record, 0, LOOK)
+            box = boxed(self.state, self.rules._replace(law=law), self.work, self.memory, record)
+            _, _, ended = advance(box, 1, 0, LOOK)
             if ended != Ended.NO_ROOM:
                 return
             self.enlarge()

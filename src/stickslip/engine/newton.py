@@ -4,18 +4,26 @@ together, and under bodies that slide on several contacts.
 Contacts obey (1) of solvers/cone_newton.py, or (2) under the associated law, and bounded joint rows λ = P(λ - u), all
 in the scaled variables r = p/s and s u: F(r, u) = 0 with u = W r + q. With A and B the derivatives of F a step solves
 
-    (A + B (W + α)) dr = -F
+    (A + B (W + α)) dr = -F                                                                                    (a)
 
-dense. W is singular where contacts share a load; α > 0 settles how, and keeps steps short where F is far from linear:
-it is lowered after steps that help and raised after others. Steps are taken whole, cut back to cones and bounds. The
-best impulses are kept, and it is given up where PATIENCE steps in a row have not bettered them.
+dense. W is singular where contacts share a load; α > 0 keeps steps short there, and where F is far from linear: it is
+lowered after steps that help and raised after others. Steps are taken whole, cut back to cones and bounds. The best
+impulses are kept, and it is given up where PATIENCE steps in a row have not bettered them.
+
+Which of many impulses that move the bodies alike? Those of springs, equally stiff at all blocks, in the limit of stiff
+ones: the least Σ p² [1]. They solve F(r, u + e r) = 0 with e -> 0, e = ε s². In islands of up to SPREAD_ROWS a few
+steps of Newton's method at a small ε find them; then steps (a) with e for α, which leave loads that move nothing as
+they are, take back what ε does to the velocities.
+
+[1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011,
+    (24).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from stickslip.engine.places import felt, set_unit
+from stickslip.engine.places import delassus
 from stickslip.engine.sweep import into_cone, judged, respond
 from stickslip.jit import kernel
 from stickslip.solvers.cone_newton import alart_curnier, natural_map
@@ -25,45 +33,37 @@ STEPS, PATIENCE = 20, 4
 ALPHA, LEAST, CHANGE = 1e-2, 1e-6, 10.0  # α at first and at least, and the factor it changes by
 CLOSER = 0.1  # share of tol that it goes down to: a step more costs less than the next start just above tol
 MOST_ROWS = 150
+SOFT = 1e-6  # ε, of the largest that e becomes
+SPREAD_ROWS = 24  # up to which the least loads are found: those of a body on eight contacts
+SPREADS, SETTLED, BACK = 4, 1e-10, 2  # steps at ε at most; share of r that F is where they end; steps back at most
 
 
 @kernel
 def newton(
-    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated, error, tol,
-    p, u, z,
+    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated, mark,
+    error, tol, p, u, z,
 ):  # fmt: skip
-    """Impulses with a smaller residual, in place, where there are some; u and z become theirs. `size` rows in all.
-    Returns the residual, and whether the island is solved."""
+    """Impulses with a smaller residual, in place, where there are some; u and z become theirs. `size` rows in all;
+    `mark` (places,) is zero, and so it is left. Returns the residual, and whether the island is solved."""
     d = G.shape[1]
-    at, s = rows_of(member, n, d, size, scale)
+    row, at, s = rows_of(member, n, d, size, scale)
     contacts = (size - member.size) // (d - 1)
-    W = scaled_matrix(member, n, sign, start, place, G, compliance, soft, d, s, np.zeros_like(z))
+    W = scaled_matrix(member, sign, start, place, G, compliance, soft, row, s, mark)
     mu_of, shift_of = mu[member[:contacts]], shift[member[:contacts]]
+    low, high = lower[member[contacts:]], upper[member[contacts:]]
     r, u_r, F = np.empty(size), np.empty(size), np.empty(size)
     M, swaps = np.empty((size, size)), np.empty(size, np.int64)
     A, B = np.empty((contacts, d, d)), np.empty((contacts, d, d))
-    best, solved, idle, alpha = p[at], False, 0, ALPHA
+    best, solved, idle, alpha, e = p[at], False, 0, ALPHA, np.empty(size)
     for _ in range(STEPS):
-        for x in range(size):
-            r[x], u_r[x] = p[at[x]] / s[x], s[x] * u[at[x]]
-        if associated:
-            natural_map(r, u_r, mu_of, shift_of, F, A, B)
-        else:
-            alart_curnier(r, u_r, mu_of, shift_of, F, A, B)
-        matrix_of_contacts(d, alpha, A, B, W, M)
-        for k in range(contacts, member.size):
-            bounded_row(d * contacts + k - contacts, lower[member[k]], upper[member[k]], s, alpha, r, u_r, W, F, M)
+        e[:] = alpha
+        read(at, s, p, u, r, u_r)
+        linearise(associated, mu_of, shift_of, low, high, s, r, u_r, F, A, B)
+        fill_matrix(d, e, A, B, W, low, high, s, r, u_r, M)
         if not eliminate(M, swaps):
             break
         substitute(M, swaps, F)
-        for x in range(size):
-            p[at[x]] -= s[x] * F[x]
-        for k in range(member.size):
-            i = member[k]
-            if i < n:
-                into_cone(mu[i], d, d * i, p)
-            else:
-                p[d * i] = min(max(p[d * i], lower[i]), upper[i])
+        take(member, n, d, mu, lower, upper, at, s, F, p)
         respond(member, n, sign, start, place, G, p, z)
         now, solved = judged(
             member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, CLOSER * tol, p, u
@@ -73,53 +73,98 @@ def newton(
             idle, error, best = 0, now, p[at]
         if solved or idle == PATIENCE or not now < np.inf:
             break
-    if not solved:
-        p[at] = best
-        respond(member, n, sign, start, place, G, p, z)
-        error, solved = judged(
-            member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u
-        )
-    return error, solved
+    if solved and 1 < member.size and size <= SPREAD_ROWS:
+        best, softly, largest = p[at], True, np.max(s)
+        for x in range(size):
+            e[x] = SOFT * (s[x] / largest) ** 2
+        for k in range(SPREADS + BACK):
+            read(at, s, p, u, r, u_r)
+            if softly:
+                u_soft = u_r + e * r
+                linearise(associated, mu_of, shift_of, low, high, s, r, u_soft, F, A, B)
+                softly = k == 0 or (k < SPREADS and np.max(np.abs(F)) > SETTLED * np.max(np.abs(r)))
+                if softly:
+                    fill_matrix(d, e, A, B, W, low, high, s, r, u_soft, M)
+                    if not eliminate(M, swaps):
+                        break
+            if not softly:
+                linearise(associated, mu_of, shift_of, low, high, s, r, u_r, F, A, B)
+            substitute(M, swaps, F)
+            take(member, n, d, mu, lower, upper, at, s, F, p)
+            respond(member, n, sign, start, place, G, p, z)
+            now, solved = judged(
+                member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, CLOSER * tol, p, u
+            )
+            if solved and not softly:
+                return now, True
+    p[at] = best
+    respond(member, n, sign, start, place, G, p, z)
+    return judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u)
+
+
+@kernel
+def read(at, s, p, u, r, u_r):
+    """The scaled impulses and velocities of the rows."""
+    for x in range(at.size):
+        r[x], u_r[x] = p[at[x]] / s[x], s[x] * u[at[x]]
+
+
+@kernel
+def linearise(associated, mu, shift, low, high, s, r, u, F, A, B):
+    """F of all rows, and its derivatives at contacts."""
+    if associated:
+        natural_map(r, u, mu, shift, F, A, B)
+    else:
+        alart_curnier(r, u, mu, shift, F, A, B)
+    first = r.size - low.size
+    for k in range(low.size):
+        x = first + k
+        F[x] = r[x] - min(max(r[x] - u[x], low[k] / s[x]), high[k] / s[x])
+
+
+@kernel
+def take(member, n, d, mu, lower, upper, at, s, F, p):
+    """A step whole, cut back to cones and bounds."""
+    for x in range(at.size):
+        p[at[x]] -= s[x] * F[x]
+    for k in range(member.size):
+        i = member[k]
+        if i < n:
+            into_cone(mu[i], d, d * i, p)
+        else:
+            p[d * i] = min(max(p[d * i], lower[i]), upper[i])
 
 
 @kernel
 def rows_of(member, n, d, size, scale):
-    """The place in p of each row, contacts first, and its scale."""
-    at, s, x = np.empty(size, np.int64), np.empty(size), 0
+    """Where the rows of each block begin, the place in p of each row, contacts first, and its scale."""
+    row, at, s = np.zeros(member.size + 1, np.int64), np.empty(size, np.int64), np.empty(size)
     for k in range(member.size):
         i = member[k]
-        for c in range(d if i < n else 1):
-            at[x], s[x] = d * i + c, scale[i]
-            x += 1
-    return at, s
+        row[k + 1] = row[k] + (d if i < n else 1)
+        for x in range(row[k], row[k + 1]):
+            at[x], s[x] = d * i + x - row[k], scale[i]
+    return row, at, s
 
 
 @kernel
-def scaled_matrix(member, n, sign, start, place, G, compliance, soft, d, s, z):
-    """s (W + ε) s of the rows of some blocks; z (places, 6) is zero, and so it is left."""
-    W, column = np.empty((s.size, s.size)), 0
+def scaled_matrix(member, sign, start, place, G, compliance, soft, row, s, mark):
+    """s (W + ε) s of the rows of some blocks."""
+    W = delassus(start, place, sign, G, member, row, mark)
     for k in range(member.size):
-        j = member[k]
-        for c in range(d if j < n else 1):
-            set_unit(start, place, sign, G, j, c, s[column], z)
-            row = 0
-            for m in range(member.size):
-                i = member[m]
-                for b in range(d if i < n else 1):
-                    if row >= column:
-                        W[row, column] = W[column, row] = s[row] * felt(start, place, G, i, b, z)
-                    row += 1
-            W[column, column] += s[column] ** 2 * (compliance[j] if c == 0 else soft[j] if soft.size > 0 else 0.0)
-            set_unit(start, place, sign, G, j, c, 0.0, z)
-            column += 1
+        for x in range(row[k], row[k + 1]):
+            W[x, x] += compliance[member[k]] if x == row[k] else soft[member[k]] if soft.size > 0 else 0.0
+    for x in range(s.size):
+        for y in range(s.size):
+            W[x, y] *= s[x] * s[y]
     return W
 
 
 @kernel
-def matrix_of_contacts(d, alpha, A, B, W, M):
-    """The rows of contacts of A + B (W + α)."""
-    size = W.shape[0]
-    for k in range(A.shape[0]):
+def fill_matrix(d, e, A, B, W, low, high, s, r, u, M):
+    """A + B (W + e), where A and B of a bounded row that is inside its bounds are 0 and 1, of others 1 and 0."""
+    size, contacts = r.size, A.shape[0]
+    for k in range(contacts):
         for a in range(d):
             x = d * k + a
             for y in range(size):
@@ -129,16 +174,10 @@ def matrix_of_contacts(d, alpha, A, B, W, M):
                 if share != 0.0:
                     for y in range(size):
                         M[x, y] += share * W[d * k + c, y]
-                M[x, d * k + c] += A[k, a, c] + alpha * share
-
-
-@kernel
-def bounded_row(x, lower, upper, s, alpha, r, u, W, F, M):
-    """Row x, of a joint: u = 0 within the bounds, else r at one of them."""
-    wanted = r[x] - u[x]
-    low, high = lower / s[x], upper / s[x]
-    inside = low < wanted < high
-    for y in range(W.shape[0]):
-        M[x, y] = W[x, y] if inside else 0.0
-    M[x, x] += alpha if inside else 1.0
-    F[x] = u[x] if inside else r[x] - (low if wanted <= low else high)
+                M[x, d * k + c] += A[k, a, c] + e[d * k + c] * share
+    for k in range(low.size):
+        x = d * contacts + k
+        inside = low[k] / s[x] < r[x] - u[x] < high[k] / s[x]
+        for y in range(size):
+            M[x, y] = W[x, y] if inside else 0.0
+        M[x, x] += e[x] if inside else 1.0

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from stickslip.engine.places import felt, set_unit
+from stickslip.engine.places import delassus, felt, set_unit
 from stickslip.engine.rows import ACTIVE, BOUNDED, Rules, Work
 from stickslip.engine.sweep import judged, respond
 from stickslip.friction.active import ActiveRows
@@ -104,24 +104,11 @@ def matrix_of(work: Work, members: Indices, size: int, rigid: bool = False) -> M
     compliance = np.zeros_like(work.law.compliance) if rigid else work.law.compliance
     arrays = work.sign, rows.start, rows.place, rows.G, compliance, members, start
     if size <= DENSE:
-        return dense_matrix(*arrays)
+        W = delassus(rows.start, rows.place, work.sign, rows.G, members, start, work.islands.mark)
+        W[start[:-1], start[:-1]] += compliance[members]
+        return W
     values, row, column = sparse_entries(*arrays, *coupled(rows.start, rows.place, members, work.sign.size))
     return sparse.csr_array((values, (row, column)), shape=(size, size))
-
-
-@kernel
-def dense_matrix(sign, begin, place, G, compliance, members, start):
-    W, z = np.zeros((start[members.size], start[members.size])), np.zeros((sign.size, 6))
-    for y in range(members.size):
-        for k in range(start[y + 1] - start[y]):
-            set_unit(begin, place, sign, G, members[y], k, 1.0, z)
-            for x in range(y, members.size):
-                for c in range(start[x + 1] - start[x]):
-                    value = felt(begin, place, G, members[x], c, z)
-                    W[start[x] + c, start[y] + k] = W[start[y] + k, start[x] + c] = value
-            set_unit(begin, place, sign, G, members[y], k, 0.0, z)
-        W[start[y], start[y]] += compliance[members[y]]
-    return W
 
 
 @kernel

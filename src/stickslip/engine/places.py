@@ -1,9 +1,12 @@
 """What the impulses of blocks do at the places they act on, and what blocks feel of it: see engine/rows.py.
 
 z = Σ s G_jᵀ p_j,        u_i - q_i = G_i z
+W_ij = Σ s G_i G_jᵀ over the places of both
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from stickslip.jit import kernel
 
@@ -57,3 +60,37 @@ def felt(start, place, G, i, c, z):
         for r in range(6):
             total += G[t, c, r] * z[place[t], r]
     return total
+
+
+@kernel
+def delassus(start, place, sign, G, member, row, mark):
+    """W of some blocks, whose rows begin at `row`; `mark` (places,) is zero, and so it is left."""
+    size = row[member.size]
+    W = np.zeros((size, size))
+    for y in range(member.size):
+        j = member[y]
+        for t in range(start[j], start[j + 1]):
+            mark[place[t]] = t + 1
+        for x in range(y, member.size):
+            i = member[x]
+            for s in range(start[i], start[i + 1]):
+                t = mark[place[s]] - 1
+                if t >= 0:
+                    add_product(sign[place[s]], G[s], G[t], W[row[x] : row[x + 1], row[y] : row[y + 1]])
+        for t in range(start[j], start[j + 1]):
+            mark[place[t]] = 0
+    for x in range(size):
+        for y in range(x):
+            W[y, x] = W[x, y]
+    return W
+
+
+@kernel
+def add_product(s, A, B, W):
+    """W <- W + s A Bᵀ of 6 columns each, for so many rows of A and B as W has rows and columns."""
+    for a in range(W.shape[0]):
+        for b in range(W.shape[1]):
+            total = 0.0
+            for r in range(6):
+                total += A[a, r] * B[b, r]
+            W[a, b] += s * total

@@ -42,8 +42,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
-from importlib.metadata import version
+from importlib import import_module
 from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
 import numpy as np
@@ -156,10 +155,9 @@ class Ran(TypedDict):
     methods: NotRequired[tuple[str, ...]]
 
 
-@cache
 def own_version() -> str:
-    """Read once: the installed package's metadata takes a millisecond."""
-    return version("stickslip")
+    """Of the package that this module is a part of, installed or not."""
+    return import_module("stickslip").__version__
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,7 +135,7 @@ class Islands(NamedTuple):
     stiff: Integers  # (nb,)   1 where an island has joints
     swept: Integers  # (nb,)   how many sweeps an island took, 0 where it was solved outside
     leans: Booleans  # (nb,)   whether something that is not free pushes an island
-    degree: Integers  # (bodies,)   zeros, for engine/correct.py
+    mark: Integers  # (places,)   zeros, room to count or number places
 
 
 class Work(NamedTuple):
@@ -255,7 +255,7 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
-        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), integers(bodies),
+        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), integers(bodies + nodes),
     )  # fmt: skip
     return {
         "contacts": room_for(capacity),

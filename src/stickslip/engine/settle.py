@@ -1,7 +1,8 @@
 """How an island is solved in compiled code: sweeps, and where they are slow corrections of all its blocks at once.
 
 One sweep is made even where the start is good enough: errors within tol, left alone, would add up from step to step.
-After SLOW of them all blocks are corrected at once, as long as that does more, in turn by
+After SLOW of them, or one where Newton's method comes first, all blocks are corrected at once, as long as that does
+more, in turn by
 
     bodies     to first order, in time linear in the blocks (engine/correct.py); not for islands with joints
     Newton     dense and to second order (engine/newton.py), for up to MOST_ROWS; at once where there are joints or few
@@ -58,6 +59,7 @@ def settle(work, rules, island):
     size = row_count(member, n, rows.G.shape[1])
     at_once = work.islands.stiff[island] == 1 or size <= FEW_ROWS
     stage = BY_NEWTON if at_once and size <= MOST_ROWS else BY_SWEEPS if at_once else BY_BODIES
+    slow_after = 1 if at_once else SLOW
     promising, due, last, before, method = 0.0, 1, 0, np.inf, SWEEPS
     error, solved, made = np.inf, False, 0
     while made < rules.sweeps:
@@ -74,12 +76,12 @@ def settle(work, rules, island):
             member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
             law.upper, law.q, z, tol, p, answer.u,
         )  # fmt: skip
-        helped = made < SLOW
+        helped = made < slow_after
         while not (solved or helped) and stage < BY_SWEEPS:
             method = CORRECTION
             error_after, solved = corrected(
                 member, n, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift,
-                law.scale, law.lower, law.upper, law.q, stage, size, rules.associated, work.islands.degree,
+                law.scale, law.lower, law.upper, law.q, stage, size, rules.associated, work.islands.mark,
                 work.islands.label, error, tol, p, answer.u, z,
             )  # fmt: skip
             helped, error = error_after < 0.5 * min(error, before), error_after
@@ -94,7 +96,7 @@ def settle(work, rules, island):
         enough = (not helped and error <= rules.tol) or (large and made >= rules.effort and error <= rules.accept)
         if solved or enough or slow or change == 0.0 or not error < np.inf:
             break
-        promising, due = change * tol / error, made + 2 if helped and made >= SLOW else 2 * made
+        promising, due = change * tol / error, made + 2 if helped and made >= slow_after else 2 * made
         last, before = made, error
     if not solved and error <= rules.tol:  # close enough, if not to what was aimed for
         error, solved = judged(
@@ -132,18 +134,18 @@ def row_count(member, n, d):
 @kernel
 def corrected(
     member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, stage, size, associated,
-    degree, order, error, tol, p, u, z,
+    mark, order, error, tol, p, u, z,
 ):  # fmt: skip
     """Correct all blocks of an island at once, if that makes its residual smaller. Returns it, and whether it is
     solved."""
     if stage == BY_NEWTON:
         return newton(
             member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated,
-            error, tol, p, u, z,
+            mark, error, tol, p, u, z,
         )  # fmt: skip
     d = G.shape[1]
     delta, kept = np.zeros((member.size, d)), np.empty((member.size, d))
-    if not correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, degree, order, delta):
+    if not correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, mark, order, delta):
         return error, False
     for k in range(member.size):
         at = d * member[k]

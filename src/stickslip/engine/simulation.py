@@ -115,7 +115,7 @@ class Simulation:
         """Steps under the same forces; the record keeps the last."""
         engine, left, island = self._engine, steps, FRESH
         while True:
-            made, ended = advance(self._box, left, island)
+            made, _, ended = advance(self._box, left, 0, island)
             engine.made += made
             left -= made
             if left == 0:

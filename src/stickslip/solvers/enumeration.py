@@ -48,7 +48,7 @@ from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import residual
 from stickslip.solvers.contact_modes import ModeSolutions, search_modes
 from stickslip.solvers.reduction import exchange
-from stickslip.solvers.solution import Solution, Status, conclude
+from stickslip.solvers.solution import Solution, Status, conclude, expect
 
 MOST_PAIRS = 400  # a search keeps up to one dictionary per pair: 400³ doubles are half a gigabyte
 
@@ -203,6 +203,7 @@ class Enumeration:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: the search starts from all of space."""
+        expect(self, problem, LCP, MixedLCP)
         started = time.perf_counter()
         found = all_solutions(problem, tol=self.tol, max_nodes=self.max_nodes)
         listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
