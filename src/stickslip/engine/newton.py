@@ -73,7 +73,7 @@ def newton(
             idle, error, best = 0, now, p[at]
         if solved or idle == PATIENCE or not now < np.inf:
             break
-    if solved and 1 < member.size and size <= SPREAD_ROWS:
+    if solved and member.size > 1 and size <= SPREAD_ROWS:
         best, softly, largest = p[at], True, np.max(s)
         for x in range(size):
             e[x] = SOFT * (s[x] / largest) ** 2
