@@ -152,6 +152,23 @@ def test_existence_of_worlds():
         ss.existence(3)
 
 
+def test_a_scene_that_has_come_to_rest_is_at_rest():
+    """What the tolerance of its steps leaves of velocities and overlaps is neither slip nor approach."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.5, name="floor")
+    scene.add_box((0.4, 0.3, 0.2), mass=2.0, position=(0, 0, 0.1), velocity=(0.3, 0.1, 0), spin=(0, 0, 1), name="box")
+    run = ss.simulate(scene, 0.5, 1e-3)
+    end = {"position": run.position("box")[-1], "orientation": tuple(run.quaternion("box")[-1])}
+    scene.place("box", velocity=tuple(run.velocity("box")[-1]), spin=tuple(run.spin("box")[-1]), **end)
+    found = ss.determinacy(scene, dt=None)
+    assert found.problem.contacts == 4
+    np.testing.assert_allclose(found.upper[::3], 2.0 * G / 2, rtol=1e-4)
+    assert ss.distributed_contacts(scene).rolling == (0, 1, 2, 3)
+    assert not ss.jamming_diagram(
+        scene, ("box", (0, 0, 0), (0, 0, 0)), ("box", (1, 0, 0), (0, 0, 0)), ("box", (0, 1, 0), (0, 0, 0))
+    ).wedges
+
+
 # determinacy and stiff springs
 
 

@@ -56,7 +56,6 @@ from stickslip.scene.scene import Scene
 
 RANK = 1e-12  # see above
 OWNER = "friction_coupling"
-STILL = 1e-9  # velocities up to this are zero   [m/s]
 
 
 @dataclass(frozen=True)
@@ -292,7 +291,7 @@ def ways_of_others(now: Snapshot, chosen: int, held: Mapping[Any, How]) -> dict[
     for i in range(now.contacts):
         if i in said:
             ways[i] = said[i]
-        elif i != chosen and now.at.gap[i] <= TOUCHING and now.u[i, 0] <= STILL:
+        elif i != chosen and now.at.gap[i] <= TOUCHING and now.u[i, 0] <= now.still:
             ways[i] = own_way(now, i)
     return ways
 
@@ -302,7 +301,7 @@ def own_way(now: Snapshot, contact: int) -> How:
     slip = now.u[contact, 1:] * now.sizes[contact]
     if now.mu[contact] == 0:
         return "frictionless"
-    if float(np.linalg.norm(slip)) <= STILL:
+    if float(np.linalg.norm(slip)) <= now.still:
         return "sticking"
     return Sliding(tuple(slip), float(now.mu_kinetic[contact]))
 

@@ -52,7 +52,6 @@ Verdict: TypeAlias = Literal["jams", "wedges", "goes on"]
 Push: TypeAlias = Any  # (n,) generalized forces; of a scene (body, force, torque)
 
 OWNER = "jamming_diagram"
-STILL = 1e-9  # velocities up to this are rest   [m/s]
 HELD = 1e-6  # shares of a push up to this are nothing
 CORNER = 1e-7  # corners of an outline closer than this share of its window are one
 
@@ -129,7 +128,7 @@ def jamming_diagram(
     act together; where None, all that touch. `directions`: of support lines, for the outline.
     """
     now = closed(OWNER, snapshot(OWNER, world, q))
-    if float(np.abs(now.at.v).max(initial=0.0)) > STILL or float(np.abs(now.at.w).max(initial=0.0)) > STILL:
+    if max(float(np.abs(motion).max(initial=0.0)) for motion in (now.at.v, now.at.w)) > now.still:
         raise InputError(f"{OWNER}: the world moves, expected one at rest")
     if not (isinstance(directions, int) and directions >= 4):
         raise InputError(f"{OWNER}: directions is {directions!r}, expected a whole number of at least 4")

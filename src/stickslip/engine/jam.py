@@ -215,9 +215,9 @@ def others_of(whole: Snapshot, contact: int) -> list[int]:
     """The other contacts that are closed and do not part; one that approaches is refused."""
     kept = []
     for i, (gap, speed) in enumerate(zip(whole.at.gap, whole.u[:, 0], strict=True)):
-        if i == contact or gap > CLOSED or speed > CLOSED:
+        if i == contact or gap > CLOSED or speed > whole.still:
             continue
-        if speed < -CLOSED:
+        if speed < -whole.still:
             raise InputError(
                 f"through_jam: {whole.names[i]} approaches with {-speed:g} m/s, expected one that is at rest or parts"
             )
@@ -236,7 +236,7 @@ def check(whole: Snapshot, contact: int, restitution: float, slip_speed: float) 
     if not 0 < slip_speed < math.inf:
         raise InputError(f"through_jam: slip_speed is {slip_speed!r}, expected a positive speed")
     gap, speed = whole.at.gap[contact], whole.u[contact, 0]
-    if (abs(gap) > CLOSED and not whole.pairs) or abs(speed) > CLOSED:
+    if (abs(gap) > CLOSED and not whole.pairs) or abs(speed) > whole.still:
         raise InputError(
             f"through_jam: contact {contact} has the gap {gap:g} and the normal velocity {speed:g}, "
             f"expected both to be zero"

@@ -25,7 +25,7 @@ import numpy as np
 
 from stickslip.engine.places import delassus
 from stickslip.engine.sweep import into_cone, judged, respond
-from stickslip.jit import kernel
+from stickslip.jit import bare, kernel
 from stickslip.solvers.cone_newton import alart_curnier, natural_map
 from stickslip.solvers.linear import eliminate, substitute
 
@@ -35,7 +35,7 @@ CLOSER = 0.1  # share of tol that it goes down to: a step more costs less than t
 MOST_ROWS = 150
 SOFT = 1e-6  # ε, of the largest that e becomes
 SPREAD_ROWS = 24  # up to which the least loads are found: those of a body on eight contacts
-SPREADS, SETTLED, BACK = 4, 1e-10, 2  # steps at ε at most; share of r that F is where they end; steps back at most
+SPREADS, BACK = 4, 2  # steps at ε at most, and back
 
 
 @kernel
@@ -54,7 +54,36 @@ def newton(
     r, u_r, F = np.empty(size), np.empty(size), np.empty(size)
     M, swaps = np.empty((size, size)), np.empty(size, np.int64)
     A, B = np.empty((contacts, d, d)), np.empty((contacts, d, d))
-    best, solved, idle, alpha, e = p[at], False, 0, ALPHA, np.empty(size)
+    kept, solved, idle, alpha, e = p[at], False, 0, ALPHA, np.empty(size)
+    if size <= SPREAD_ROWS:
+        softly, largest = True, np.max(s)
+        for x in range(size):
+            e[x] = SOFT * (s[x] / largest) ** 2
+        for k in range(SPREADS + BACK):
+            read(at, s, p, u, r, u_r)
+            if softly:
+                add_product(e, r, u_r)
+                linearise(associated, mu_of, shift_of, low, high, s, r, u_r, F, A, B)
+                softly = k == 0 or (k < SPREADS and not small(F, CLOSER * tol, r))
+                if softly:
+                    fill_matrix(d, e, A, B, W, low, high, s, r, u_r, M)
+                    if not eliminate(M, swaps):
+                        break
+                else:
+                    read(at, s, p, u, r, u_r)
+            if not softly:
+                linearise(associated, mu_of, shift_of, low, high, s, r, u_r, F, A, B)
+            substitute(M, swaps, F)
+            take(member, n, d, mu, lower, upper, at, s, F, p)
+            respond(member, n, sign, start, place, G, p, z)
+            now, solved = judged(
+                member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, CLOSER * tol, p, u
+            )
+            if solved and not softly:
+                return now, True
+        p[at] = kept
+        respond(member, n, sign, start, place, G, p, z)
+        judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u)
     for _ in range(STEPS):
         e[:] = alpha
         read(at, s, p, u, r, u_r)
@@ -70,39 +99,35 @@ def newton(
         )
         idle, alpha = idle + 1, max(alpha / CHANGE, LEAST) if now < error else alpha * CHANGE
         if now < error:
-            idle, error, best = 0, now, p[at]
+            idle, error, kept = 0, now, p[at]
         if solved or idle == PATIENCE or not now < np.inf:
             break
-    if solved and member.size > 1 and size <= SPREAD_ROWS:
-        best, softly, largest = p[at], True, np.max(s)
-        for x in range(size):
-            e[x] = SOFT * (s[x] / largest) ** 2
-        for k in range(SPREADS + BACK):
-            read(at, s, p, u, r, u_r)
-            if softly:
-                u_soft = u_r + e * r
-                linearise(associated, mu_of, shift_of, low, high, s, r, u_soft, F, A, B)
-                softly = k == 0 or (k < SPREADS and np.max(np.abs(F)) > SETTLED * np.max(np.abs(r)))
-                if softly:
-                    fill_matrix(d, e, A, B, W, low, high, s, r, u_soft, M)
-                    if not eliminate(M, swaps):
-                        break
-            if not softly:
-                linearise(associated, mu_of, shift_of, low, high, s, r, u_r, F, A, B)
-            substitute(M, swaps, F)
-            take(member, n, d, mu, lower, upper, at, s, F, p)
-            respond(member, n, sign, start, place, G, p, z)
-            now, solved = judged(
-                member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, CLOSER * tol, p, u
-            )
-            if solved and not softly:
-                return now, True
-    p[at] = best
-    respond(member, n, sign, start, place, G, p, z)
-    return judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u)
+    if not solved:
+        p[at] = kept
+        respond(member, n, sign, start, place, G, p, z)
+        error, solved = judged(
+            member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u
+        )
+    return error, solved
 
 
-@kernel
+@bare
+def add_product(e, r, u):
+    """u <- u + e r"""
+    for x in range(r.size):
+        u[x] += e[x] * r[x]
+
+
+@bare
+def small(F, share, r):
+    """Is F at most so large a share of r?"""
+    F_F, r_r = 0.0, 0.0
+    for x in range(r.size):
+        F_F, r_r = F_F + F[x] ** 2, r_r + r[x] ** 2
+    return share * share * r_r >= F_F
+
+
+@bare
 def read(at, s, p, u, r, u_r):
     """The scaled impulses and velocities of the rows."""
     for x in range(at.size):
@@ -122,7 +147,7 @@ def linearise(associated, mu, shift, low, high, s, r, u, F, A, B):
         F[x] = r[x] - min(max(r[x] - u[x], low[k] / s[x]), high[k] / s[x])
 
 
-@kernel
+@bare
 def take(member, n, d, mu, lower, upper, at, s, F, p):
     """A step whole, cut back to cones and bounds."""
     for x in range(at.size):
@@ -160,7 +185,7 @@ def scaled_matrix(member, sign, start, place, G, compliance, soft, row, s, mark)
     return W
 
 
-@kernel
+@bare
 def fill_matrix(d, e, A, B, W, low, high, s, r, u, M):
     """A + B (W + e), where A and B of a bounded row that is inside its bounds are 0 and 1, of others 1 and 0."""
     size, contacts = r.size, A.shape[0]

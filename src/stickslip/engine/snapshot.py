@@ -44,6 +44,7 @@ World: TypeAlias = Scene | System
 
 LOOK = 1e-2  # the step whose rows are asked for: contacts are found as far as it would carry   [s]
 NEAR = 1e-4  # contacts this far apart are found whatever moves   [m]
+SETTLED = 1e-6  # velocities of a scene up to this are rest   [m/s]
 AHEAD = 1e-5  # how far the central difference moves the fastest point of a body   [m]
 LATER = 1e-4  # of the one-sided difference of prescribed velocities: its error is of order LATER²   [s]
 
@@ -70,6 +71,12 @@ class Snapshot:
     @property
     def dimension(self) -> int:
         return self.at.dimension
+
+    @property
+    def still(self) -> float:
+        """Velocities of contacts up to this are rest: a scene that has come to rest keeps what its steps' tolerance
+        leaves   [m/s]."""
+        return SETTLED if self.pairs else TOUCHING
 
     @property
     def u(self) -> Dense:
@@ -164,11 +171,11 @@ def closed(owner: str, now: Snapshot) -> Snapshot:
     refuse_left_out(owner, now)
     kept = []
     for i, (gap, speed) in enumerate(zip(now.at.gap, now.u[:, 0], strict=True)):
-        if gap > TOUCHING or (speed > TOUCHING and (now.pairs or gap >= -TOUCHING)):
+        if gap > TOUCHING or (speed > now.still and (now.pairs or gap >= -TOUCHING)):
             continue
         if gap < -TOUCHING and not now.pairs:
             raise InputError(f"{now.name}: the gap of {now.names[i]} is {gap:g}, expected one that just touches")
-        if speed < -TOUCHING:
+        if speed < -now.still:
             raise InputError(
                 f"{now.name}: {now.names[i]} approaches with {-speed:g} m/s, expected a normal velocity of zero"
             )
@@ -189,7 +196,10 @@ def refuse_left_out(owner: str, now: Snapshot) -> None:
 def slips(now: Snapshot) -> Dense:
     """(nc, d - 1) velocities of what slides, zero where a contact is at rest."""
     u = now.u[:, 1:] * (now.sizes > 0)
-    return np.where(np.abs(u) > TOUCHING, u, 0.0)
+    if now.pairs:
+        moving = np.linalg.norm(u * now.sizes, axis=1) > now.still
+        return np.where(moving[:, None], u, 0.0)
+    return np.where(np.abs(u) > now.still, u, 0.0)
 
 
 def acceleration_step(now: Snapshot) -> ContactProblem:
