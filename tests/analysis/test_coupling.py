@@ -358,6 +358,7 @@ def test_contacts_of_a_scene_that_are_not_there():
     ("arguments", "words"),
     [
         ((np.diag([1.0, -1.0, 1.0]), np.eye(3)), "M has the eigenvalue -1, expected a positive definite matrix"),
+        ((np.eye(3),), "A is missing, expected the rows of the contact beside the mass matrix"),
         ((np.eye(3), np.eye(4)), r"A has shape \(4, 4\), expected rows n, t or n, t, o and 3 columns as M has"),
         ((np.eye(3), [[1.0, 0, np.nan], [0, 1, 0]]), r"A\[0, 2\] is nan, expected a finite number"),
         ((np.eye(3), np.eye(3), np.eye(2)), r"bilateral has shape \(2, 2\), expected 3 columns"),

@@ -420,6 +420,8 @@ def mu_jam_of(W: Dense, W_alone: Dense) -> Any:
 
 
 def contact_matrix(name: str, given: Any, columns: int) -> Dense:
+    if given is None:
+        raise InputError(f"{OWNER}: {name} is missing, expected the rows of the contact beside the mass matrix")
     A = as_dense(canonical(OWNER, name, given))
     if A.ndim != 2 or A.shape[0] not in (2, 3) or A.shape[1] != columns:
         raise InputError(
