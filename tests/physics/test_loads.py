@@ -1,4 +1,4 @@
-"""Where contacts can share a load in many ways, small islands have the loads of stiff, equal springs: the least Σ p²."""
+"""Where contacts can share a load in many ways, small islands have the loads of equal, stiff springs: least Σ p²."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def world_impulses(contacts):
 @pytest.mark.core
 @pytest.mark.parametrize(
     ("push", "at"),
-    [((0, 0, 0), (0, 0, 0)), ((3, 0, 0), (0, 0, 0)), ((2, 1, -5), (0.1, 0.05, 0)), ((0, 4, 3), (-0.2, 0, 0.1))],
+    [((0, 0, 0), (0, 0, 0)), ((3, 0, 0), (0, 0, 0)), ((2, 1, -5), (0.1, 0.05, 0)), ((0, 2, 3), (-0.1, 0, 0.02))],
     ids=["alone", "pushed", "pushed off its middle", "lifted"],
 )
 def test_a_box_at_rest_has_the_least_loads(push, at):
@@ -41,7 +41,7 @@ def test_a_box_at_rest_has_the_least_loads(push, at):
     contacts = run.contacts(step=-1)
     assert contacts.gap.size == 4
     arms = contacts.point - run.position(box)[-1]
-    expected = least_loads(arms, -dt * (push + (0, 0, -2.0 * G)), -dt * np.cross(at, push))
+    expected = least_loads(arms, -dt * (push - np.array([0, 0, 2.0 * G])), -dt * np.cross(at, push))
     np.testing.assert_allclose(world_impulses(contacts), expected, atol=1e-7 * dt * 2.0 * G)
 
 

@@ -38,7 +38,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse import linalg as sparse_linalg
 
-from stickslip.jit import kernel
+from stickslip.jit import bare, kernel
 from stickslip.problems.matrix import Dense, Matrix, Sparse, Vector, as_dense, as_sparse
 
 SMALL = 128  # rows up to which LAPACK wins at any density
@@ -141,7 +141,7 @@ def dense_weakest_pivot(LU):
 # small and dense, inside compiled code
 
 
-@kernel
+@bare
 def eliminate(A, swaps):
     """P A = L U in place, by rows with the largest pivot of a column; False where a pivot is zero or not finite. The
     rows below are changed for two columns at once, which reads and writes them half as often."""
@@ -166,7 +166,7 @@ def eliminate(A, swaps):
     return True
 
 
-@kernel
+@bare
 def pivot(A, j, swaps):
     """Take the row with the largest entry of column j for row j, and divide those below by it."""
     n, at, largest = A.shape[0], j, abs(A[j, j])
@@ -185,7 +185,7 @@ def pivot(A, j, swaps):
     return True
 
 
-@kernel
+@bare
 def substitute(LU, swaps, b):
     """b <- A⁻¹ b, with the factors of `eliminate`."""
     n = b.size
