@@ -259,6 +259,29 @@ def test_stiff_springs_under_a_table(dt):
         ss.stiff_limit(3)
 
 
+@pytest.mark.parametrize("dt", [H, None])
+def test_stiff_springs_share_a_moment_between_patches_and_a_couple(dt):
+    """A torque about the normal: with even springs spin and couple share it as e_r² to a², a the arm."""
+    scene, arm, patch, torque = ss.Scene(), 0.3, 0.1, 0.5
+    scene.add_plane(friction=0.4)
+    shapes = [Sphere(0.1, position=(x, 0, 0)) for x in (-arm, arm)]
+    said = {"patch": patch, "friction": 0.4, "stiffness": 1e6, "stiffness_tangent": 1e6, "name": "dumbbell"}
+    scene.add_body(shapes, mass=3.0, inertia=0.1, centre=(0, 0, 0), position=(0, 0, 0.1), **said)
+    scene.apply("dumbbell", torque=(0, 0, torque))
+    found = ss.stiff_limit(scene, dt=dt)
+    forces = found.forces.reshape(-1, 4)
+    np.testing.assert_allclose(forces[:, 0], 1.5 * G, rtol=1e-8)
+    share = torque / (2 * (arm**2 + patch**2))
+    np.testing.assert_allclose(np.linalg.norm(forces[:, 1:3], axis=1), share * arm, rtol=1e-7)
+    np.testing.assert_allclose(np.abs(forces[:, 3]), share * patch**2, rtol=1e-7)
+    with pytest.raises(ss.InputError, match="contacts have patches, expected points for the way to the limit"):
+        found.path([1.0])
+    scene.apply("dumbbell", force=(9.0, 0, 0))
+    scene.apply("dumbbell", force=(9.0, 0, 0))
+    with pytest.raises(ss.InputError, match="a contact over a patch slides, expected all of them at rest"):
+        ss.stiff_limit(scene, dt=dt)
+
+
 # coupling with what else is closed
 
 

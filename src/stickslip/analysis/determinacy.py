@@ -35,10 +35,10 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from stickslip.analysis.matrices import of_snapshot
-from stickslip.analysis.solvability import cone_problem, has_patches, solvability
+from stickslip.analysis.solvability import cone_problem, solvability
 from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given
-from stickslip.engine.snapshot import Snapshot, World, acceleration_step, closed, is_world, slips, snapshot
+from stickslip.engine.snapshot import Snapshot, World, acceleration_step, closed, has_patches, is_world, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.engine.stiff_limit import ENOUGH, RANK, STEP, TOL, Face, check_weights, friction_sizes, nearest
 from stickslip.errors import InputError, RangeFailed

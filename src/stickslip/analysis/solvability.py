@@ -49,7 +49,7 @@ from numpy.typing import ArrayLike
 from stickslip.analysis.matrices import of_snapshot
 from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given, System
-from stickslip.engine.snapshot import Snapshot, World, closed, is_world, slips, snapshot
+from stickslip.engine.snapshot import Snapshot, World, closed, has_patches, is_world, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
@@ -60,8 +60,6 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense, canonical, shortened
 from stickslip.problems.mechanical import friction_directions
-from stickslip.scene.compile import compile_scene
-from stickslip.scene.scene import Scene
 from stickslip.solvers.contact_modes import ModeSolution, search_modes
 from stickslip.solvers.enumeration import all_solutions
 
@@ -237,11 +235,6 @@ def friction_problem(
         found = of_snapshot(now)
         return found.problem, found.problem.slip, now.names
     return *cone_problem(now), now.names
-
-
-def has_patches(world: World) -> bool:
-    """Has a scene contacts over patches, somewhere?"""
-    return isinstance(world, Scene) and not world.planar and bool((compile_scene(world)[0].patch > 0).any())
 
 
 def acceleration_problem(

@@ -130,6 +130,11 @@ def snapshot(
     return of_system(world, q, v, force, time)
 
 
+def has_patches(world: World) -> bool:
+    """Has a scene contacts over patches, somewhere?"""
+    return isinstance(world, Scene) and not world.planar and bool((compile_scene(world)[0].patch > 0).any())
+
+
 def check_world(owner: str, world: object) -> None:
     if not is_world(world):
         raise InputError(f"{owner}: the world is {shortened(world)}, expected a Scene, a System or a Robot")

@@ -19,7 +19,8 @@ limit is a projection: with z = D^½ x and an orthonormal basis B of the rows of
 
 and Newton's method with a line search solves it to rounding. C stays a product of round cones only if both tangents of
 a contact have the same weight, and spin over a patch e_r that weight over e_r². At acceleration level forces take the
-place of impulses, and a contact that slides already has the ray against its slip.
+place of impulses, and a contact that slides already has the ray against its slip. Over patches the limit is known where
+none of them slides: there the law of the paper and Coulomb's have the same motion.
 
 [1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011,
     (24).
@@ -34,12 +35,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.dynamics.generalized import Given
-from stickslip.engine.snapshot import World, acceleration_step, closed, is_world, slips, snapshot
+from stickslip.engine.snapshot import World, acceleration_step, closed, has_patches, is_world, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError, SolveFailed
 from stickslip.friction.active import contact_terms
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.contact_problem import ContactProblem, Impulses
+from stickslip.friction.limit_surface import LimitSurface
+from stickslip.friction.stabilisation import GAP
 from stickslip.problems.cone import Law
 from stickslip.problems.matrix import Dense, Vector, as_dense, shortened, vector
 from stickslip.problems.residual import project_cone
@@ -110,14 +113,15 @@ def stiff_limit(
         raise InputError(
             f"stiff_limit: the problem is {shortened(problem)}, expected a ContactProblem, a Scene, a System or a Robot"
         )
-    if problem.dimension == 4:
-        raise InputError("stiff_limit: contacts have rows for spin, expected contacts at points")
     problem = replace(problem, restitution=np.zeros(problem.contacts))
     D = own_weights(problem) if weights is None else vector("stiff_limit", "weights", weights)
     check_weights(problem, D)
-    impulses, rigid = compliant_step(problem, np.zeros_like(D))
+    impulses, rigid = compliant_step(problem, np.zeros_like(D)) if problem.dimension < 4 else patched_step(problem)
     v = problem.velocity_after(impulses)
-    x, defect = nearest(problem, v, Face.of(problem, D, v, "associated"))
+    face = Face.of(problem, D, v, "associated")
+    if problem.dimension == 4 and face.cones.size < np.count_nonzero(problem.mu[pressed(problem, impulses)] > 0):
+        raise InputError("stiff_limit: a contact over a patch slides, expected all of them at rest")
+    x, defect = nearest(problem, v, face)
     if not defect <= ENOUGH:
         raise SolveFailed(f"stiff_limit: the minimum-norm solution has a defect of {defect:.1e}, not {ENOUGH:g}", rigid)
     columns = problem.H.shape[1]
@@ -127,7 +131,7 @@ def stiff_limit(
 def world_step(owner: str, world: World, q: Given, v: Given, force: Given, dt: float | None) -> ContactProblem:
     """The problem of a step, overlaps taken as touching; without a step that of the accelerations."""
     if dt is not None:
-        step = named_problem(owner, world, dt, q, v, force)[0]
+        step = named_problem(owner, world, dt, q, v, force, LimitSurface() if has_patches(world) else None)[0]
         return replace(step, gap=np.maximum(step.gap, 0.0))
     now = closed(owner, snapshot(owner, world, q, v, force))
     sliding = np.flatnonzero(slips(now).any(axis=1))
@@ -139,8 +143,9 @@ def world_step(owner: str, world: World, q: Given, v: Given, force: Given, dt: f
 
 def own_weights(problem: ContactProblem) -> Vector:
     terms = contact_terms(problem, CompliantCone().law(problem.h))
-    contacts = np.column_stack([terms.compliance, *[terms.compliance_tangent] * (problem.dimension - 1)]).ravel()
-    return np.concatenate([contacts, problem.compliance])
+    e = friction_sizes(problem)
+    tangents = terms.compliance_tangent[:, None] / np.where(e > 0, e, 1.0) ** 2
+    return np.concatenate([np.column_stack([terms.compliance, tangents]).ravel(), problem.compliance])
 
 
 def check_weights(problem: ContactProblem, D: Vector) -> None:
@@ -167,6 +172,8 @@ def check_weights(problem: ContactProblem, D: Vector) -> None:
 
 def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Solution]:
     """(1) with compliances D, which may be zero."""
+    if problem.dimension == 4:
+        raise InputError("StiffLimit: contacts have patches, expected points for the way to the limit")
     d, h, columns = problem.dimension, problem.h, problem.H.shape[1]
     contact = D[:columns].reshape(-1, d)
     none = np.zeros(problem.contacts)
@@ -185,6 +192,21 @@ def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Soluti
     if not answer.residual <= ENOUGH:
         answer.require()
     return formulation.impulses(step, answer.x), answer
+
+
+def patched_step(problem: ContactProblem) -> tuple[Impulses, Solution]:
+    """The rigid step of contacts over patches. Where none of them slides, both laws have the same motion."""
+    formulation = LimitSurface(stabilisation=GAP)
+    answer = solve(formulation.pose(problem), tol=TOL)
+    if not answer.residual <= ENOUGH:
+        answer.require()
+    return formulation.impulses(problem, answer.x), answer
+
+
+def pressed(problem: ContactProblem, impulses: Impulses) -> NDArray[np.bool_]:
+    """(nc,) the contacts that carry something."""
+    normal = impulses.p[:: problem.dimension]
+    return np.asarray(normal > RESTS * float(np.abs(impulses.p).max(initial=0.0)))
 
 
 def nearest(problem: ContactProblem, v: Vector, face: Face) -> tuple[Vector, float]:
