@@ -101,7 +101,7 @@ def test_a_block_is_carried_by_a_belt():
 
 
 def block_on(surface, gap=lambda q, t: q[1], friction=0.3, mass=2.0):
-    point = ss.ContactPoint(gap, lambda q, t: [[0, 1], [1, 0]], friction, surface=surface, name="under")
+    point = ss.ContactPoint(gap, lambda q, t: [[0, 1], [1, 0]], friction, surface_velocity=surface, name="under")
     return ss.GeneralizedSystem(2, lambda q: mass * np.eye(2), lambda q, v: [0, mass * G], (point,), name="block")
 
 

@@ -36,7 +36,7 @@ SYMMETRY = 1e-10  # of M, relative to its largest entry
 
 @dataclass(frozen=True, eq=False)
 class ContactPoint:
-    """A point of the system that may touch a surface, at rest or, with `surface`, moving by itself."""
+    """A point of the system that may touch a surface, at rest or, with `surface_velocity`, moving by itself."""
 
     gap: Callable[..., float]  # of q, or (q, t) with a surface: distance from it, negative inside   [m]
     rows: Callable[..., Given]  # A(q), or A(q, t): (2, n) or (3, n), rows normal, tangent[, other tangent]
@@ -50,16 +50,18 @@ class ContactPoint:
     stiffness_tangent: float = math.inf  # [N/m]
     damping_tangent: float = 0.0  # [N s/m]
     patch: float = 0.0  # e_r of friction/limit_surface.py; 0 is a point   [m]
-    surface: Callable[[Vector, float], Given] | None = None  # w(q, t) of a surface that moves, in the order of rows
+    surface_velocity: Callable[[Vector, float], Given] | None = (
+        None  # w(q, t) of a surface that moves, in the order of rows
+    )
 
     @property
     def moving(self) -> bool:
         """Whether its functions are functions of time."""
-        return self.surface is not None
+        return self.surface_velocity is not None
 
     def velocity_rows(self, q: Vector, t: float) -> tuple[Given, Given]:
         """A and w of (3); w is None at a surface that is at rest."""
-        return (self.rows(q), None) if self.surface is None else (self.rows(q, t), self.surface(q, t))
+        return (self.rows(q), None) if self.surface_velocity is None else (self.rows(q, t), self.surface_velocity(q, t))
 
     def __post_init__(self) -> None:
         kinetic = self.friction if self.friction_kinetic is None else self.friction_kinetic
