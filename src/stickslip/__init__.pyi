@@ -4,9 +4,12 @@ from stickslip.analysis.coupling import FrictionCone as FrictionCone
 from stickslip.analysis.coupling import FrictionCoupling as FrictionCoupling
 from stickslip.analysis.coupling import Sliding as Sliding
 from stickslip.analysis.coupling import friction_coupling as friction_coupling
+from stickslip.analysis.coupling import scene_contacts as scene_contacts
+from stickslip.analysis.coupling import scene_coupling as scene_coupling
 from stickslip.analysis.coupling import system_coupling as system_coupling
 from stickslip.analysis.determinacy import Determinacy as Determinacy
 from stickslip.analysis.determinacy import determinacy as determinacy
+from stickslip.analysis.existence import existence as existence
 from stickslip.analysis.jamming import Family as Family
 from stickslip.analysis.jamming import JamMap as JamMap
 from stickslip.analysis.jamming import WorstPose as WorstPose
@@ -14,8 +17,17 @@ from stickslip.analysis.jamming import arm_family as arm_family
 from stickslip.analysis.jamming import jam_map as jam_map
 from stickslip.analysis.jamming import robot_family as robot_family
 from stickslip.analysis.jamming import rod_family as rod_family
-from stickslip.analysis.scene_coupling import scene_contacts as scene_contacts
-from stickslip.analysis.scene_coupling import scene_coupling as scene_coupling
+from stickslip.analysis.jamming import scene_family as scene_family
+from stickslip.analysis.matrices import DistributedContacts as DistributedContacts
+from stickslip.analysis.matrices import LeadMatrix as LeadMatrix
+from stickslip.analysis.matrices import TrinkleMatrices as TrinkleMatrices
+from stickslip.analysis.matrices import distributed_contacts as distributed_contacts
+from stickslip.analysis.matrices import lead_matrix as lead_matrix
+from stickslip.analysis.matrices import trinkle_matrices as trinkle_matrices
+from stickslip.analysis.pushing import ContactState as ContactState
+from stickslip.analysis.pushing import JammingDiagram as JammingDiagram
+from stickslip.analysis.pushing import jamming_diagram as jamming_diagram
+from stickslip.analysis.pushing import peg_diagram as peg_diagram
 from stickslip.analysis.solvability import Certificate as Certificate
 from stickslip.analysis.solvability import ContactSolution as ContactSolution
 from stickslip.analysis.solvability import Solvability as Solvability
@@ -27,16 +39,19 @@ from stickslip.dynamics.generalized import ContactPoint as ContactPoint
 from stickslip.dynamics.generalized import GeneralizedSystem as GeneralizedSystem
 from stickslip.dynamics.generalized import System as System
 from stickslip.dynamics.mechanisms import arm as arm
+from stickslip.dynamics.mechanisms import peg as peg
 from stickslip.dynamics.mechanisms import planar_rod as planar_rod
 from stickslip.dynamics.mechanisms import rod as rod
 from stickslip.dynamics.pinocchio import FramePoint as FramePoint
 from stickslip.dynamics.pinocchio import Robot as Robot
 from stickslip.dynamics.pinocchio import load_robot as load_robot
 from stickslip.engine.integrate import integrate_system as integrate_system
+from stickslip.engine.integrate_scene import integrate_scene as integrate_scene
 from stickslip.engine.jam import Jam as Jam
 from stickslip.engine.jam import through_jam as through_jam
 from stickslip.engine.simulate import simulate as simulate
 from stickslip.engine.simulation import Simulation as Simulation
+from stickslip.engine.step_problem import contact_problem as contact_problem
 from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
 from stickslip.engine.system_trajectory import PenaltyRun as PenaltyRun
 from stickslip.engine.system_trajectory import SystemTrajectory as SystemTrajectory
@@ -109,7 +124,6 @@ from stickslip.solvers.diagnosis import Diagnosis as Diagnosis
 from stickslip.solvers.enumeration import Enumeration as Enumeration
 from stickslip.solvers.enumeration import all_solutions as all_solutions
 from stickslip.solvers.existence import Existence as Existence
-from stickslip.solvers.existence import existence as existence
 from stickslip.solvers.fixed_point import CylinderGaussSeidel as CylinderGaussSeidel
 from stickslip.solvers.fixed_point import DeSaxceFixedPoint as DeSaxceFixedPoint
 from stickslip.solvers.fixed_point import Tresca as Tresca
@@ -130,6 +144,11 @@ from stickslip.solvers.solution import Solution as Solution
 from stickslip.solvers.solve import Auto as Auto
 from stickslip.solvers.solve import solve as solve
 from stickslip.solvers.status import Status as Status
+from stickslip.view.contacts import draw_cone as draw_cone
+from stickslip.view.contacts import draw_limit_surface as draw_limit_surface
+from stickslip.view.contacts import draw_solutions as draw_solutions
+from stickslip.view.jam_maps import draw_jam_map as draw_jam_map
+from stickslip.view.pushes import draw_jamming_diagram as draw_jamming_diagram
 
 __version__: str
 __all__: list[str]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from stickslip.analysis.jamming import Family, JamMap
+    from stickslip.analysis.pushing import JammingDiagram
     from stickslip.demo import Solved
     from stickslip.engine.compare import Comparison
     from stickslip.engine.trajectory import Trajectory
@@ -278,6 +279,59 @@ def jam(
 
 
 @main.command()
+@click.argument("world", metavar="SCENE.yaml|peg")
+@click.option("--radius", type=float, default=1.0, show_default=True, help="Of the peg.")
+@click.option("--depth", type=float, default=4.0, show_default=True, help="Of the peg in its hole, in the same unit.")
+@click.option("--mu", type=float, default=0.3, show_default=True, help="Friction of the peg.")
+@click.option("--body", help="The body of a scene that is pushed, at its centre of mass.")
+@click.option("--base", metavar="F,F,F,T,T,T", help="A force and a torque, in newtons and newton metres.")
+@click.option("--across", metavar="F,F,F,T,T,T", help="What is added to it x times.")
+@click.option("--up", metavar="F,F,F,T,T,T", help="What is added to it y times.")
+@click.option("--window", metavar="X,X,Y,Y", help="Least and greatest x and y.  [default: -1,1,-1,1]")
+@click.option("--together", metavar="I+J,K+L,...", help="Contacts that act together.  [default: all that touch]")
+@click.option("--save", "picture", metavar="PATH", help="Draw the diagram as .png, .pdf or .svg.")
+def push(
+    world: str,
+    radius: float,
+    depth: float,
+    mu: float,
+    body: str | None,
+    base: str | None,
+    across: str | None,
+    up: str | None,
+    window: str | None,
+    together: str | None,
+    picture: str | None,
+) -> None:
+    """Which pushes jam a world at rest, which wedge it and which go on, as for a peg in a hole.
+
+    `peg` is the classical one, over F_x/F_z and M/(r F_z). In a scene the pushes are base + x across + y up.
+    """
+    from stickslip.analysis.pushing import peg_diagram
+    from stickslip.view.figures import check_path
+
+    if picture is not None:
+        check_path(picture)
+    if world == "peg":
+        if body or base or across or up or together:
+            raise InputError("push: peg has its own pushes, expected no --body, --base, --across, --up or --together")
+        found = peg_diagram(radius, depth, mu, window_of(window) if window else None)
+    else:
+        found = scene_pushes(world, body, {"base": base, "across": across, "up": up}, window, together)
+    click.echo(found.describe())
+    for state in found.states:
+        click.echo("")
+        click.echo(f"held by {' and '.join(state.names)}:" if len(state.outline) else f"{state}; nothing is held")
+        for x, y in state.outline:
+            click.echo(f"  {x:12.6g} {y:12.6g}")
+    if picture is not None:
+        from stickslip.view.pushes import draw_jamming_diagram
+
+        draw_jamming_diagram(found, picture)
+        click.echo(f"diagram drawn in {picture}")
+
+
+@main.command()
 @click.argument("name", required=False)
 @click.option("--figure", metavar="PATH", help="Where the picture goes.  [default: NAME.png]")
 @click.pass_context
@@ -392,6 +446,38 @@ def given_or_said(scene: str, given: float | None, settings: RunSettings, name: 
     if value is None:
         raise InputError(f"{scene}: run.{name} is missing, expected it in the file or as --{name}")
     return value
+
+
+def window_of(text: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    values = numbers("--window", text)
+    if len(values) != 4:
+        raise InputError(f"--window is {text!r}, expected four numbers")
+    return (values[0], values[1]), (values[2], values[3])
+
+
+def scene_pushes(
+    path: str, body: str | None, given: dict[str, str | None], window: str | None, together: str | None
+) -> JammingDiagram:
+    """The jamming diagram of a scene file."""
+    from stickslip.analysis.pushing import jamming_diagram
+    from stickslip.scene.files import load_scene
+
+    pushes = []
+    for name, text in given.items():
+        if body is None or text is None:
+            raise InputError(f"push: --{'body' if body is None else name} is missing, expected it for a scene")
+        values = numbers(f"--{name}", text)
+        if len(values) != 6:
+            raise InputError(f"push: --{name} is {text!r}, expected three forces and three torques")
+        pushes.append((body, values[:3], values[3:]))
+    states = None
+    if together is not None:
+        try:
+            states = [tuple(int(i) for i in part.split("+")) for part in together.split(",")]
+        except ValueError:
+            raise InputError(f"push: --together is {together!r}, expected numbers such as 0+1,2+3") from None
+    shown = window_of(window) if window else ((-1.0, 1.0), (-1.0, 1.0))
+    return jamming_diagram(load_scene(path), pushes[0], pushes[1], pushes[2], shown, together=states)
 
 
 def numbers(option: str, text: str) -> list[float]:
@@ -546,7 +632,7 @@ def show_jam_map(found: JamMap, mu: float | None) -> None:
     from stickslip.analysis.jamming import shown
 
     family = found.family
-    click.echo(f"{family.system.name}, contact at {family.system.contacts[found.contact].name}")
+    click.echo(f"{family.name}, contact at {found.contact_name}")
     click.echo(f"searched {found.searched}")
     rows = []
     edge = () if found.edge is None else (found.edge,)

@@ -332,7 +332,9 @@ def test_arm_as_a_scene_of_hinges():
     assert c.held == ("20 rows of joints",)
     limited = ss.scene_coupling(arm_scene(POSE_A, limits=(-1.0, 1.0)))
     assert limited.mu_jam == pytest.approx(0.42078951343, abs=1e-9)
-    assert limited.left_out == ("6 rows of limits, motors and compliant joints",)
+    assert limited.left_out == ()  # limits that are not reached do not act
+    at_its_limits = ss.scene_coupling(arm_scene(POSE_A, limits=(0.0, 1.0)))
+    assert at_its_limits.left_out == tuple(f"joint 'joint {i}' (lower limit)" for i in (1, 2, 3))
 
 
 def test_contacts_of_a_scene_that_are_not_there():
@@ -356,6 +358,7 @@ def test_contacts_of_a_scene_that_are_not_there():
     ("arguments", "words"),
     [
         ((np.diag([1.0, -1.0, 1.0]), np.eye(3)), "M has the eigenvalue -1, expected a positive definite matrix"),
+        ((np.eye(3),), "A is missing, expected the rows of the contact beside the mass matrix"),
         ((np.eye(3), np.eye(4)), r"A has shape \(4, 4\), expected rows n, t or n, t, o and 3 columns as M has"),
         ((np.eye(3), [[1.0, 0, np.nan], [0, 1, 0]]), r"A\[0, 2\] is nan, expected a finite number"),
         ((np.eye(3), np.eye(3), np.eye(2)), r"bilateral has shape \(2, 2\), expected 3 columns"),

@@ -195,7 +195,7 @@ def test_a_scene_names_its_bodies():
 
 @pytest.mark.core
 def test_bad_input():
-    with pytest.raises(ss.InputError, match="expected a ContactProblem, a ConeProblem or a Scene"):
+    with pytest.raises(ss.InputError, match="expected a ContactProblem, a ConeProblem, a Scene, a System"):
         determinacy(np.eye(3))
     with pytest.raises(ss.InputError, match="ConeProblem has no bodies"):
         determinacy(ss.ConeProblem(np.eye(3), np.zeros(3), [0.5]))

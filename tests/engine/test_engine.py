@@ -8,7 +8,7 @@ import stickslip as ss
 from stickslip.engine import outside
 from stickslip.engine.engine import FIRST_ROOM, Engine
 from stickslip.engine.rows import ACTIVE, FOUND, METHODS, NO_SOLVE
-from stickslip.engine.step_problem import contact_problem, scene_problem
+from stickslip.engine.step_problem import engine_problem, scene_problem
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.compile import compile_scene
 
@@ -63,7 +63,7 @@ PLANAR = pytest.mark.parametrize("planar", [False, True], ids=["space", "plane"]
 @PLANAR
 def test_the_problem_has_the_masses_and_velocities_of_the_free_bodies(planar):
     engine = engine_of(leaning(planar))
-    state, problem = engine.state, contact_problem(engine)
+    state, problem = engine.state, engine_problem(engine)
     assert problem.contacts == engine.work.count[FOUND] > 0
     assert problem.dimension == (2 if planar else 3)
     inertia = engine.model.inertia[2]
@@ -82,7 +82,7 @@ def test_the_problem_has_the_masses_and_velocities_of_the_free_bodies(planar):
 @PLANAR
 def test_its_contact_velocities_are_those_of_the_points(planar):
     engine = engine_of(leaning(planar))
-    problem = contact_problem(engine)
+    problem = engine_problem(engine)
     contacts, model, state, d = engine.work.contacts, engine.model, engine.state, problem.dimension
     for i in range(problem.contacts):
         x, F = contacts.point[i], engine.work.rows.frame[i, :d]
@@ -104,7 +104,7 @@ def test_the_problem_of_a_scene_names_the_bodies_of_its_contacts():
 def test_looking_ahead_makes_no_step(planar):
     engine, other = engine_of(leaning(planar)), engine_of(leaning(planar))
     before = engine.state.copy()
-    contact_problem(engine)
+    engine_problem(engine)
     for now, then in zip(engine.state, before, strict=True):
         np.testing.assert_array_equal(now, then)
     record, expected = stepped(engine, 3), stepped(other, 3)
@@ -117,7 +117,7 @@ def test_looking_ahead_makes_no_step(planar):
 def test_a_step_tells_impulses_that_explain_the_motion(planar, scheme):
     """v⁺ = M⁻¹ (f + H p), u = Hᵀ v⁺ + w; the body is hit, so it moves by h v⁺ under either scheme."""
     engine = engine_of(leaning(planar), tol=1e-12, scheme=scheme)
-    before, problem = engine.state.copy(), contact_problem(engine)
+    before, problem = engine.state.copy(), engine_problem(engine)
     record, rows = stepped(engine), [0, 2, 4] if planar else list(range(6))
     p, d = impulses(record), problem.dimension
     v = np.linalg.solve(dense(problem.M), problem.f + dense(problem.H) @ p[:, :d].ravel())
@@ -146,9 +146,9 @@ def test_what_slides_and_is_not_hit_moves_by_the_scheme(scheme, way):
 def test_a_step_remembers_impulses_for_the_next():
     """The box turns, but its contacts with the ground keep their frames and so their components."""
     engine = engine_of(sliding_box())
-    np.testing.assert_allclose(contact_problem(engine).previous, 0.0)
+    np.testing.assert_allclose(engine_problem(engine).previous, 0.0)
     first = impulses(stepped(engine))
-    np.testing.assert_allclose(contact_problem(engine).previous, first.ravel(), atol=1e-15)
+    np.testing.assert_allclose(engine_problem(engine).previous, first.ravel(), atol=1e-15)
 
 
 def test_what_is_remembered_is_kept_when_room_is_made():
@@ -157,7 +157,7 @@ def test_what_is_remembered_is_kept_when_room_is_made():
     engine.work.count[FOUND] = 3 * FIRST_ROOM
     engine.enlarge()
     assert engine.work.contacts.capacity >= 3 * FIRST_ROOM
-    np.testing.assert_allclose(contact_problem(engine).previous, first.ravel(), atol=1e-15)
+    np.testing.assert_allclose(engine_problem(engine).previous, first.ravel(), atol=1e-15)
 
 
 def test_room_is_made_where_it_is_needed():

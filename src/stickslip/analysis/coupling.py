@@ -23,6 +23,12 @@ slides along d with μ, C is its normal row and F that row minus μ d times its 
 is its first row, what tangential forces do to the normal velocity, and the first column stands in (34). Where a held
 contact slides within its own locking sector, (1) is what keeps it closed, if it stays so; the result says that it does.
 
+A scene, a system or a robot says what its other closed contacts do: one that parts lets go, one that slides is held
+as it slides, one at rest sticks, or has no friction; `held` says otherwise, by its number. Limits, motors and compliant
+joints of a scene act by forces that depend on the motion; they are left out, and the result says so. Over a patch of
+size e_r friction has a third direction, spin, and the row of spin is multiplied by e_r: then all of the above holds as
+it stands, with directions (t, o, e_r r).
+
 Redundant rows are met by rank, counted from singular values: above RANK times the trace of A M⁻¹ Aᵀ for the contact,
 above RANK for the rows that are held, each scaled so that it has a unit effective mass. Inverses are pseudo-inverses.
 
@@ -41,9 +47,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
+from stickslip.dynamics.generalized import Given, System, positive_definite
+from stickslip.engine.snapshot import Snapshot, is_world, snapshot
 from stickslip.errors import InputError
+from stickslip.friction.stabilisation import TOUCHING
 from stickslip.problems.matrix import Dense, Vector, as_dense, canonical, vector
+from stickslip.scene.scene import Scene
 
 RANK = 1e-12  # see above
 OWNER = "friction_coupling"
@@ -57,7 +66,7 @@ class Sliding:
     mu: float
 
 
-How: TypeAlias = Literal["sticking", "frictionless"] | Sliding  # what another contact that stays closed does
+How: TypeAlias = Literal["sticking", "frictionless", "open"] | Sliding  # what another contact does
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +86,8 @@ class FrictionCone:
 
     def surface(self, count: int = 128) -> Dense:
         """(count, d) velocity changes by unit normal impulse, sliding all the way round; in the plane (2, 2)."""
+        if len(self.W) == 4:
+            raise InputError("FrictionCone: the contact has spin, expected a contact at a point for a surface to draw")
         if len(self.W) == 2:
             impulses = np.array([[1.0, -self.mu], [1.0, self.mu]])
         else:
@@ -94,6 +105,9 @@ class FrictionCone:
 class FrictionCoupling:
     """What friction does at one contact; the letters are those of analysis/coupling.py. Order n, t[, o]."""
 
+    M: Dense  # (n, n)   mass matrix of all
+    A: Dense  # (d, n)   rows of the contact
+    J: Dense  # (m, n)   rows that are kept still beside it: of joints, and of other contacts
     W: Dense  # (d, d)   inverse effective mass, with what is held   [1/kg]
     W_alone: Dense  # (d, d)   the same with nothing held
     projector: Dense  # (n, n)   P_c: onto the velocities that forces of this contact can change
@@ -196,41 +210,117 @@ class FrictionCoupling:
         return f"FrictionCoupling(mu_jam={self.mu_jam:.6g}, mu_crit={self.mu_crit:.6g}, rank={self.rank}{held})"
 
 
-def friction_coupling(M: Any, A: Any, bilateral: Any = None, held: Sequence[tuple[Any, How]] = ()) -> FrictionCoupling:
-    """Friction coupling of the contact with rows A (n, t or n, t, o) in a system with mass matrix M.
+def friction_coupling(
+    M: Any,
+    A: Any = None,
+    bilateral: Any = None,
+    held: Sequence[tuple[Any, How]] | Mapping[Any, How] | None = None,
+    *,
+    contact: int | Sequence[Any] = 0,
+    q: Given = None,
+    v: Given = None,
+) -> FrictionCoupling:
+    """Friction coupling of one contact. `M` is a world, a scene as it stands or a system or robot at (q, v), or a mass
+    matrix.
 
-    `bilateral`: rows of joints. `held`: other contacts that stay closed, each (its rows, "sticking", "frictionless" or
-    Sliding(direction, mu)).
+    Of a world: `contact` is its number among those that touch, or the two bodies of a scene that touch at one point
+    only; `held` says, by number or bodies, what others do: "sticking", "frictionless", "open" or Sliding(direction,
+    mu). Those it does not mention go on as they move.
+
+    Of a mass matrix M: `A` are the rows of the contact (n, t or n, t, o), `bilateral` those of joints, `held` other
+    contacts that stay closed, each (its rows, what it does).
     """
+    if is_world(M):
+        if A is not None or bilateral is not None:
+            raise InputError(f"{OWNER}: A and bilateral are for a mass matrix, expected none of them with a world")
+        return world_coupling(snapshot(OWNER, M, q, v), contact, dict(held or {}))
     M = positive_definite(OWNER, "M", as_dense(canonical(OWNER, "M", M)))
     A = contact_matrix("A", A, len(M))
     G = np.zeros((0, len(M))) if bilateral is None else as_dense(canonical(OWNER, "bilateral", bilateral))
     if G.ndim != 2 or G.shape[1] != len(M):
         raise InputError(f"{OWNER}: bilateral has shape {G.shape}, expected {len(M)} columns as M has")
-    names = [f"held[{i}]" for i in range(len(held))]
+    pairs = list(held or ())
+    names = [f"held[{i}]" for i in range(len(pairs))]
     others = [
         (f"contact {name}", contact_matrix(name, rows, len(M)), how)
-        for name, (rows, how) in zip(names, held, strict=True)
+        for name, (rows, how) in zip(names, pairs, strict=True)
     ]
     return coupling(M, A, *kept_still(G, others))
 
 
 def system_coupling(
-    system: System, q: ArrayLike, contact: int = 0, held: Mapping[int, How] | None = None
+    system: System, q: ArrayLike, contact: int = 0, held: Mapping[int, How] | None = None, v: Given = None
 ) -> FrictionCoupling:
-    """Friction coupling of one contact point of a system in generalized coordinates at q.
-
-    Its constraints hold. Its other contact points are open unless `held` says what they do, by their number.
-    """
-    at = evaluate(system, q)
-    C, F, words = holders(system, at, contact, held or {})
-    return coupling(at.M, at.rows(contact), C, F, words)
+    """`friction_coupling` of a system in generalized coordinates at q."""
+    return friction_coupling(system, contact=contact, held=held, q=q, v=v)
 
 
-def holders(system: System, at: Instant, contact: int, held: Mapping[int, How]) -> tuple[Dense, Dense, tuple[str, ...]]:
-    """What is kept still beside one contact of a system: the rows C, the force rows F, and the same in words."""
-    check_contacts(system, contact, held)
-    return kept_still(at.G, ((f"contact {system.contacts[i].name!r}", at.rows(i), how) for i, how in held.items()))
+def scene_coupling(
+    scene: Scene, contact: int | Sequence[Any] = 0, held: Mapping[int, How] | None = None
+) -> FrictionCoupling:
+    """`friction_coupling` of a scene as it stands."""
+    return friction_coupling(scene, contact=contact, held=held)
+
+
+def scene_contacts(scene: Scene) -> list[tuple[str, str]]:
+    """The two bodies of each contact of a scene as it stands, in the order of their numbers."""
+    return list(snapshot("scene_contacts", scene).pairs)
+
+
+def world_coupling(now: Snapshot, contact: int | Sequence[Any], held: Mapping[Any, How]) -> FrictionCoupling:
+    chosen = number_of(now, contact)
+    ways = ways_of_others(now, chosen, held)
+    still = [(now.names[i], scaled_rows(now, i), how) for i, how in ways.items() if how != "open"]
+    let_go = tuple(f"{now.names[i]}, said to be open" for i, how in ways.items() if how == "open")
+    words = "rows of joints" if now.pairs else "bilateral rows"
+    C, F, said = kept_still(now.at.G, still, words)
+    return coupling(now.at.M, scaled_rows(now, chosen), C, F, said, (*now.left_out, *let_go))
+
+
+def scaled_rows(now: Snapshot, contact: int) -> Dense:
+    """A of a contact, its row of spin in units of the patch."""
+    return now.rows(contact) * np.concatenate([[1.0], now.sizes[contact]])[:, None]
+
+
+def ways_of_others(now: Snapshot, chosen: int, held: Mapping[Any, How]) -> dict[int, How]:
+    """What each other contact does, by its number; none for those that are apart, or part."""
+    said = {number_of(now, other): how for other, how in held.items()}
+    if chosen in said:
+        raise InputError(f"{OWNER}: held has contact {chosen}, the one that is asked about; expected others")
+    ways: dict[int, How] = {}
+    for i in range(now.contacts):
+        if i in said:
+            ways[i] = said[i]
+        elif i != chosen and now.at.gap[i] <= TOUCHING and now.u[i, 0] <= now.still:
+            ways[i] = own_way(now, i)
+    return ways
+
+
+def own_way(now: Snapshot, contact: int) -> How:
+    """What a closed contact does as it moves now."""
+    slip = now.u[contact, 1:] * now.sizes[contact]
+    if now.mu[contact] == 0:
+        return "frictionless"
+    if float(np.linalg.norm(slip)) <= now.still:
+        return "sticking"
+    return Sliding(tuple(slip), float(now.mu_kinetic[contact]))
+
+
+def number_of(now: Snapshot, contact: int | Sequence[Any]) -> int:
+    """The number of the contact that is meant."""
+    if isinstance(contact, int) or not now.pairs:
+        if not (isinstance(contact, int) and 0 <= contact < now.contacts):
+            there = f"a number below {now.contacts}" if now.contacts else "bodies that touch, and nothing does"
+            whose = "" if now.pairs or not now.contacts else f" for {now.name!r}"
+            raise InputError(f"{OWNER}: contact is {contact!r}, expected {there}{whose}")
+        return contact
+    wanted = {getattr(body, "name", body) for body in contact}
+    found = [i for i, pair in enumerate(now.pairs) if set(pair) == wanted]
+    if len(found) != 1:
+        bodies = " and ".join(map(repr, sorted(map(str, wanted))))
+        many = f"at {len(found)} points, the contacts {', '.join(map(str, found))}" if found else "nowhere"
+        raise InputError(f"{OWNER}: {bodies} touch {many}; expected one contact, or its number")
+    return found[0]
 
 
 def kept_still(
@@ -272,7 +362,7 @@ def coupling(
         held = (*held, "of which one slides within its own locking sector")
     M_c, rank = inverse_by_rank(response.W, RANK * np.trace(response.W_alone))
     projector = response.K @ A.T @ M_c @ A
-    return FrictionCoupling(response.W, response.W_alone, projector, int(rank), held, left_out)
+    return FrictionCoupling(M, A, C, response.W, response.W_alone, projector, int(rank), held, left_out)
 
 
 class Effective(NamedTuple):
@@ -329,17 +419,9 @@ def mu_jam_of(W: Dense, W_alone: Dense) -> Any:
 # what is given
 
 
-def check_contacts(system: System, contact: int, held: Mapping[int, How]) -> None:
-    """Are there such contact points, and others than the one that is asked about held?"""
-    count = len(system.contacts)
-    for number in (contact, *held):
-        if not (isinstance(number, int) and 0 <= number < count):
-            raise InputError(f"{OWNER}: contact is {number!r}, expected a number below {count} for {system.name!r}")
-    if contact in held:
-        raise InputError(f"{OWNER}: held has contact {contact}, the one that is asked about; expected others")
-
-
 def contact_matrix(name: str, given: Any, columns: int) -> Dense:
+    if given is None:
+        raise InputError(f"{OWNER}: {name} is missing, expected the rows of the contact beside the mass matrix")
     A = as_dense(canonical(OWNER, name, given))
     if A.ndim != 2 or A.shape[0] not in (2, 3) or A.shape[1] != columns:
         raise InputError(

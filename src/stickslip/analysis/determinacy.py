@@ -16,6 +16,9 @@ second-order cones elsewhere, solved by Clarabel. A component is unique where N 
 geometry, or where the inequalities leave one value. Each optimum is verified after the fact: the point that attains it
 is admissible, and the dual objective bounds what is beyond (`gap`).
 
+Over a patch the cone is √(p_t² + p_o² + (p_r / e_r)²) <= μ p_n. At acceleration level forces and accelerations take the
+places of impulses and velocities, and a contact that slides already has the ray of its slip.
+
 Of all admissible x one minimises xᵀ D x: what springs of the compliances D tend to as they stiffen [1].
 
 [1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011.
@@ -31,15 +34,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from stickslip.engine.step_problem import scene_problem
-from stickslip.engine.stiff_limit import ENOUGH, RANK, TOL, Face, check_weights, nearest
+from stickslip.analysis.matrices import of_snapshot
+from stickslip.analysis.solvability import cone_problem, solvability
+from stickslip.dynamics.constrained import drift, response
+from stickslip.dynamics.generalized import Given
+from stickslip.engine.snapshot import Snapshot, World, acceleration_step, closed, has_patches, is_world, slips, snapshot
+from stickslip.engine.step_problem import named_problem
+from stickslip.engine.stiff_limit import ENOUGH, RANK, STEP, TOL, Face, check_weights, friction_sizes, nearest
 from stickslip.errors import InputError, RangeFailed
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.coulomb import Coulomb
-from stickslip.friction.stabilisation import Gap
+from stickslip.friction.limit_surface import LimitSurface
+from stickslip.friction.stabilisation import GAP
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, shortened, vector
-from stickslip.scene.scene import Scene
 from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.existence import FEW_DIGITS, negative_share
 from stickslip.solvers.solve import solve
@@ -48,7 +56,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LISTED = 12  # loads that the text shows
-STEP = 1e-3  # of the ContactProblem that a scene is looked at through   [s]
 EQUAL = 1e-7  # ranges narrower than this share of the largest force are one value
 ADMISSIBLE = 1e-7  # what an optimum may violate (1) by, in units of the largest force
 CLOSED = 1e-6  # the largest duality gap of an optimum, in the same units
@@ -59,10 +66,10 @@ Extremum: TypeAlias = Callable[[Vector], "Optimum"]
 
 @dataclass(frozen=True, eq=False)
 class Determinacy:
-    """The forces of contacts (n, t[, o]) and joint rows that make a motion: impulses over the step."""
+    """The forces of contacts (n, t[, o[, r]]) and joint rows that make a motion: impulses over the step."""
 
     problem: ContactProblem
-    motion: Vector  # (nv,)    v⁺
+    motion: Vector  # (nv,)    v⁺, or accelerations
     names: tuple[str, ...]  # (n,)   of the components
     rank: int  # of J, all contacts and joint rows together
     null_space: Dense  # (n, k)   orthonormal: forces of contacts and joints that balance each other
@@ -132,38 +139,74 @@ class Determinacy:
 
 
 def determinacy(
-    problem: ContactProblem | ConeProblem | Scene,
+    problem: ContactProblem | ConeProblem | World,
     *,
     motion: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    q: Given = None,
+    v: Given = None,
+    force: Given = None,
+    dt: float | None = STEP,
 ) -> Determinacy:
-    """The range of every force that makes the motion of a problem, or of a scene as it stands.
+    """The range of every force that makes the motion of a problem, of a scene as it stands, or of a system or robot at
+    (q, v) with applied forces.
 
     `motion`: v⁺ of the free rows; where None, the motion that Coulomb's law gives (of a ConeProblem, its own law).
-    `weights`: D, of contacts (n, t[, o]) and then of joint rows; where None, all 1. A ConeProblem has forces in the
-    unit of its f. The contacts of a scene are those that touch now; overlaps count as touching.
+    `weights`: D, of contacts (n, t[, o[, r]]) and then of joint rows; where None, all 1, of spin 1 / e_r². A
+    ConeProblem has forces in the unit of its f. The contacts of a world are those of a step of size `dt`, overlaps as
+    touching; with dt=None those that touch, and the motion are the accelerations of now.
     """
-    if isinstance(problem, Scene):
-        step, names = contacts_of_scene(problem)
-        return of_contact_problem(step, names, "coulomb", None, motion, weights)
+    if is_world(problem):
+        return of_world(problem, motion, weights, q, v, force, dt)  # type: ignore[arg-type]
     if isinstance(problem, ContactProblem):
-        return of_contact_problem(problem, numbered(problem.contacts), "coulomb", None, motion, weights)
+        return of_contact_problem(problem, numbered(problem.contacts), "coulomb", motion, weights)
     if isinstance(problem, ConeProblem):
         if problem.bodies is None:
             raise InputError("determinacy: the ConeProblem has no bodies, expected one made by ConeProblem.from_bodies")
         M, H, f, w = (getattr(problem.bodies, name) for name in ("M", "H", "f", "w"))
         step = ContactProblem(1.0, M, f, np.zeros(f.size), H, problem.mu, w=w)
-        return of_contact_problem(step, numbered(problem.contacts), problem.law, problem, motion, weights)
+        given = posed_motion(step, problem) if motion is None else motion
+        return of_contact_problem(step, numbered(problem.contacts), problem.law, given, weights, unit="")
     raise InputError(
-        f"determinacy: the problem is {shortened(problem)}, expected a ContactProblem, a ConeProblem or a Scene"
+        f"determinacy: the problem is {shortened(problem)}, expected a ContactProblem, a ConeProblem, a Scene, a "
+        f"System or a Robot"
     )
 
 
-def contacts_of_scene(scene: Scene) -> tuple[ContactProblem, tuple[str, ...]]:
-    """The problem of a short step from the scene as it stands, and what touches what."""
-    problem, pairs = scene_problem(scene, STEP)
-    names = tuple(f"contact {i}, {a} on {b}" for i, (a, b) in enumerate(pairs))
-    return replace(problem, gap=np.maximum(problem.gap, 0.0)), names
+def of_world(
+    world: World,
+    motion: ArrayLike | None,
+    weights: ArrayLike | None,
+    q: Given,
+    v: Given,
+    force: Given,
+    dt: float | None,
+) -> Determinacy:
+    if dt is None:
+        now = closed("determinacy", snapshot("determinacy", world, q, v, force))
+        given = accelerations(now) if motion is None else motion
+        return of_contact_problem(acceleration_step(now), now.names, "coulomb", given, weights, slips(now))
+    formulation = LimitSurface() if has_patches(world) else Coulomb()
+    step, names = named_problem("determinacy", world, dt, q, v, force, formulation)
+    return of_contact_problem(replace(step, gap=np.maximum(step.gap, 0.0)), names, "coulomb", motion, weights)
+
+
+def accelerations(now: Snapshot) -> Vector:
+    """v̇ of contacts that touch; where Coulomb's law has none or several it is refused."""
+    slip = slips(now)
+    if not slip.any():
+        return solved_motion(acceleration_step(now))
+    if now.contacts == 1 and now.dimension < 4:
+        found = solvability(*cone_problem(now))
+        if found.count != 1:
+            raise InputError(f"determinacy: there is not one motion: {found.certificate}; expected motion=")
+        forces = found.solutions[0].force
+    else:
+        answer = solve(of_snapshot(now).problem, tol=TOL)
+        if not answer.residual <= ENOUGH:
+            answer.require()
+        forces = answer.x.reshape(-1, 4)[:, : now.dimension].ravel()
+    return response(now.at, (now.force - now.at.bias + now.at.A.T @ forces)[:, None])[:, 0] + drift(now.at)
 
 
 def numbered(contacts: int) -> tuple[str, ...]:
@@ -174,18 +217,18 @@ def of_contact_problem(
     problem: ContactProblem,
     contacts: tuple[str, ...],
     law: Law,
-    posed: ConeProblem | None,
     motion: ArrayLike | None,
     weights: ArrayLike | None,
+    slip: Dense | None = None,
+    unit: str = "N",
 ) -> Determinacy:
     problem = replace(problem, restitution=np.zeros(problem.contacts), compliance=np.zeros(problem.b.size))
     if negative_share(problem.M) > FEW_DIGITS:
         raise InputError("determinacy: M is not positive definite, expected a mass matrix")
-    n = problem.H.shape[1] + problem.b.size
-    D = np.ones(n) if weights is None else vector("determinacy", "weights", weights)
+    D = even_weights(problem) if weights is None else vector("determinacy", "weights", weights)
     check_weights(problem, D)
-    v = solved_motion(problem, posed) if motion is None else vector("determinacy", "motion", motion, problem.v.size)
-    face = Face.of(problem, D, v, law)
+    v = solved_motion(problem) if motion is None else vector("determinacy", "motion", motion, problem.v.size)
+    face = Face.of(problem, D, v, law, slip)
     least, defect = nearest(problem, v, face)
     if not defect <= ENOUGH:
         raise InputError(
@@ -206,26 +249,38 @@ def of_contact_problem(
         least=least / h,
         weights=D,
         gap=gap,
-        unit="N" if posed is None else "",
+        unit=unit,
     )
 
 
+def even_weights(problem: ContactProblem) -> Vector:
+    """1 of every component, 1 / e_r² of spin."""
+    e = friction_sizes(problem)
+    own = np.column_stack([np.ones(problem.contacts), 1 / np.where(e > 0, e, 1.0) ** 2])
+    return np.concatenate([own.ravel(), np.ones(problem.b.size)])
+
+
 def component_names(problem: ContactProblem, contacts: tuple[str, ...]) -> tuple[str, ...]:
-    parts = ("normal", "tangent", "other tangent")[: problem.dimension]
+    parts = ("normal", "tangent", "other tangent", "spin")[: problem.dimension]
     joints = tuple(f"joint row {j}" for j in range(problem.b.size))
     return tuple(f"{contact}, {part}" for contact in contacts for part in parts) + joints
 
 
-def solved_motion(problem: ContactProblem, posed: ConeProblem | None) -> Vector:
-    """v⁺ under the law of the cone problem as posed; where there is none, under Coulomb's."""
-    formulation = Coulomb(stabilisation=Gap())
-    answer = solve(formulation.pose(problem) if posed is None else posed, tol=TOL)
+def solved_motion(problem: ContactProblem) -> Vector:
+    """v⁺ under Coulomb's law, over patches that of their limit surfaces."""
+    formulation = LimitSurface(stabilisation=GAP) if problem.dimension == 4 else Coulomb(stabilisation=GAP)
+    answer = solve(formulation.pose(problem), tol=TOL)
     if not answer.residual <= ENOUGH:
         answer.require()
-    none = np.zeros(0)
-    return problem.velocity_after(
-        formulation.impulses(problem, answer.x) if posed is None else Impulses(answer.x, none)
-    )
+    return problem.velocity_after(formulation.impulses(problem, answer.x))
+
+
+def posed_motion(problem: ContactProblem, posed: ConeProblem) -> Vector:
+    """v⁺ under the law of a cone problem as posed."""
+    answer = solve(posed, tol=TOL)
+    if not answer.residual <= ENOUGH:
+        answer.require()
+    return problem.velocity_after(Impulses(answer.x, np.zeros(0)))
 
 
 # the null space
@@ -297,17 +352,23 @@ def ranges(J: Dense, face: Face, x0: Vector) -> tuple[Vector, Vector, float]:
     open_rows = np.flatnonzero(moves.max(axis=1, initial=0.0) > RANK)
     if open_rows.size == 0:
         return lower, upper, worst
-    y0 = face.basis.T @ (x0 - face.fixed) / (face.basis**2).sum(axis=0)
-    size = largest(y0)
-    _, S, B = np.linalg.svd(J @ face.basis, full_matrices=False)
-    program = Program(B[RANK * S.max() < S], y0 / size, face, face.lower / size, face.upper / size)
-    minimise = linear_program(program) if program.polyhedral else conic_program(program)
+    squares = (face.basis**2).sum(axis=0)
+    y0 = face.basis.T @ (x0 - face.fixed) / np.where(squares > 0, squares, 1.0)
+    program, size, minimise = programs(J, face, y0)
     for i in open_rows:
         c = face.basis[i]
         below, above = verified(program, c, minimise(c)), verified(program, -c, minimise(-c))
         lower[i], upper[i] = face.fixed[i] + size * below.value, face.fixed[i] - size * above.value
         worst = max([worst, *(o.value - o.dual for o in (below, above) if np.isfinite(o.value))])
     return lower, upper, worst
+
+
+def programs(J: Dense, face: Face, y0: Vector) -> tuple[Program, float, Extremum]:
+    """The admissible y around one of them, the size that they are divided by, and what minimises cᵀ y over them."""
+    size = largest(y0)
+    _, S, B = np.linalg.svd(J @ face.basis, full_matrices=False)
+    program = Program(B[RANK * S.max(initial=0.0) < S], y0 / size, face, face.lower / size, face.upper / size)
+    return program, size, linear_program(program) if program.polyhedral else conic_program(program)
 
 
 def verified(program: Program, c: Vector, found: Optimum) -> Optimum:

@@ -1,10 +1,11 @@
 """Jam maps: μ_jam over a family of poses, and the poses where it is least.
 
-A family has one or two parameters; `pose` turns them into coordinates q, NaN where there is no such pose. μ_jam of
-analysis/coupling.py is evaluated on a grid over the ranges. Each pose of the grid that is no worse than its neighbours
-starts a Nelder–Mead search within the ranges (and once more from where that ended), until the simplex is PLACE of the
-ranges wide; what ends at one place is one minimum. Where a search ends at the border of the ranges, or beside poses
-that do not exist, it found no minimum but an edge; of these the lowest is kept, as μ_jam may be lower beyond it.
+A family has one or two parameters; `pose` turns them into coordinates q of a system, NaN where there is no such pose,
+or into a scene, None where there is none. μ_jam of analysis/coupling.py is evaluated on a grid over the ranges. Each
+pose of the grid that is no worse than its neighbours starts a Nelder–Mead search within the ranges (and once more from
+where that ended), until the simplex is PLACE of the ranges wide; what ends at one place is one minimum. Where a search
+ends at the border of the ranges, or beside poses that do not exist, it found no minimum but an edge; of these the
+lowest is kept, as μ_jam may be lower beyond it.
 
 What is found is what the grid shows: a dip narrower than its spacing may be missed, and the map says its spacing.
 """
@@ -13,26 +14,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import ndimage, optimize
 
-from stickslip.analysis.coupling import (
-    FrictionCoupling,
-    How,
-    check_contacts,
-    effective,
-    kept_still,
-    mu_jam_of,
-    system_coupling,
-)
-from stickslip.dynamics.generalized import System, positive_definite
-from stickslip.dynamics.mechanisms import arm, arm_on_the_plane, rod, rod_on_its_foot
+from stickslip.analysis.coupling import FrictionCoupling, How, effective, friction_coupling, kept_still, mu_jam_of
+from stickslip.dynamics.generalized import System, gap_of, positive_definite
+from stickslip.dynamics.mechanisms import ARM_HEIGHT, ARM_LENGTHS, arm, arm_on_the_plane, rod, rod_on_its_foot
 from stickslip.dynamics.pinocchio import Robot
 from stickslip.errors import InputError
+from stickslip.friction.stabilisation import TOUCHING
 from stickslip.problems.matrix import Dense, Vector
+from stickslip.scene.friction_law import number
+from stickslip.scene.scene import Scene
+
+Contact: TypeAlias = int | Sequence[Any]  # its number, or the two bodies of a scene
 
 PLACE = 1e-9  # width of the last simplex, as a share of the ranges
 SAME = 1e-5  # searches that end within this share of the ranges found one minimum
@@ -41,12 +40,13 @@ LEVEL = 1e-12  # relative difference up to which two poses are equally bad: roun
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Poses of a system by one or two parameters."""
+    """Poses of a system, or scenes, by one or two parameters."""
 
-    system: System
-    pose: Callable[..., Vector]  # of the parameters: q, NaN where there is none
+    system: System | None  # None for scenes
+    pose: Callable[..., Any]  # of the parameters: q, NaN where there is none; or a scene, None where there is none
     ranges: dict[str, tuple[float, float]]  # of each parameter, by its name
     units: tuple[str, ...]  # rad or m, of each
+    name: str = ""  # that of the system where nothing is said
 
     def __post_init__(self) -> None:
         if len(self.ranges) not in (1, 2) or len(self.units) != len(self.ranges):
@@ -54,6 +54,20 @@ class Family:
         for name, (least, greatest) in self.ranges.items():
             if not (math.isfinite(least) and math.isfinite(greatest) and least < greatest):
                 raise InputError(f"Family: range of {name} is {least:g} to {greatest:g}, expected two rising numbers")
+        if not self.name:
+            object.__setattr__(self, "name", "scene" if self.system is None else self.system.name)
+
+    def exists(self, *parameters: float) -> bool:
+        """Is there such a pose?"""
+        found = self.pose(*parameters)
+        return found is not None if self.system is None else not np.isnan(found).any()
+
+    def coupling(self, parameters: Vector, contact: Contact, held: Mapping[Any, How] | None) -> FrictionCoupling:
+        """Of a contact in one pose."""
+        found = self.pose(*parameters.tolist())
+        if self.system is None:
+            return friction_coupling(found, contact=contact, held=held)
+        return friction_coupling(self.system, q=found, contact=contact, held=held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +75,7 @@ class WorstPose:
     """A pose where μ_jam is lowest among those around it."""
 
     parameters: Vector  # (1,) or (2,)
-    q: Vector
+    q: Any  # coordinates, or a scene
     coupling: FrictionCoupling
 
     @property
@@ -78,7 +92,14 @@ class JamMap:
     mu_jam: Dense  # (n,) or (n, m)   inf without coupling, NaN where there is no pose
     minima: tuple[WorstPose, ...]  # local minima, the worst first
     edge: WorstPose | None  # the lowest that a search found at an edge of the ranges or of the poses that exist
-    contact: int
+    contact: Contact
+
+    @property
+    def contact_name(self) -> str:
+        system = self.family.system
+        if system is not None and isinstance(self.contact, int):
+            return system.contacts[self.contact].name
+        return f"contact {self.contact}" if isinstance(self.contact, int) else " and ".join(map(str, self.contact))
 
     @property
     def searched(self) -> str:
@@ -98,16 +119,20 @@ class JamMap:
         return float((self.mu_jam[there] < mu).mean()) if there.any() else 0.0
 
 
-def jam_map(family: Family, resolution: int = 200, contact: int = 0, held: Mapping[int, How] | None = None) -> JamMap:
+def jam_map(
+    family: Family, resolution: int = 200, contact: Contact = 0, held: Mapping[Any, How] | None = None
+) -> JamMap:
     """μ_jam of a contact point over a family of poses, `resolution` values of each parameter, with its local minima.
 
-    `held`: what the other contact points do, as in `system_coupling`; open where it says nothing.
+    `held`: what the other contact points do, as in `friction_coupling`. Where it says nothing those that are closed in
+    a pose stick, or have no friction.
     """
     if not (isinstance(resolution, int) and resolution >= 3):
         raise InputError(f"jam_map: resolution is {resolution!r}, expected a whole number of at least 3")
     axes = tuple(np.linspace(*bounds, resolution) for bounds in family.ranges.values())
     others = dict(held or {})
-    check_contacts(family.system, contact, others)
+    if family.system is not None:
+        check_contacts(family.system, contact, others)
     lines = [axis.tolist() for axis in axes]
     rows = [list(itertools.product([value], *lines[1:])) for value in lines[0]]
     mu = np.array([mu_jam_along(family, row, contact, others) for row in rows]).reshape([axis.size for axis in axes])
@@ -115,37 +140,73 @@ def jam_map(family: Family, resolution: int = 200, contact: int = 0, held: Mappi
     return JamMap(family, axes, mu, minima, edge, contact)
 
 
-def mu_jam_along(family: Family, parameters: list[tuple[float, ...]], contact: int, held: Mapping[int, How]) -> Vector:
-    """μ_jam of many poses at once."""
-    system = family.system
-    q = np.array([family.pose(*values) for values in parameters])
-    there = ~np.isnan(q).any(axis=1)
-    mu = np.full(len(q), math.nan)
-    if not there.any():
+def check_contacts(system: System, contact: Contact, held: Mapping[Any, How]) -> None:
+    """Are there such contact points, and others than the one that is asked about held?"""
+    count = len(system.contacts)
+    for number in (contact, *held):
+        if not (isinstance(number, int) and 0 <= number < count):
+            raise InputError(f"jam_map: contact is {number!r}, expected a number below {count} for {system.name!r}")
+    if contact in held:
+        raise InputError(f"jam_map: held has contact {contact}, the one that is asked about; expected others")
+
+
+def mu_jam_along(
+    family: Family, parameters: list[tuple[float, ...]], contact: Contact, held: Mapping[Any, How]
+) -> Vector:
+    """μ_jam of many poses; those of a system that hold as many rows at once."""
+    system, found = family.system, [family.pose(*values) for values in parameters]
+    mu = np.full(len(found), math.nan)
+    if system is None:
+        for i, scene in enumerate(found):
+            if scene is not None:
+                mu[i] = friction_coupling(one_scene(scene), contact=contact, held=held).mu_jam
         return mu
-    M = np.array([system.mass(pose) for pose in q[there]], float)
-    A = np.array([system.contacts[contact].rows(pose) for pose in q[there]], float)
-    try:
-        np.linalg.cholesky(M)
-    except np.linalg.LinAlgError:
-        for pose in q[there]:
-            positive_definite(system.name, f"M at q = {np.round(pose, 6).tolist()}", system.mass(pose))
-    still, force = zip(*(still_rows(system, pose, held) for pose in q[there]), strict=True)
-    response = effective(M, A, np.array(still), np.array(force))
-    mu[there] = mu_jam_of(response.W, response.W_alone)
+    assert isinstance(contact, int)
+    there = [i for i, q in enumerate(found) if not np.isnan(q).any()]
+    still = {i: still_rows(system, found[i], contact, held) for i in there}
+    for size in {len(C) for C, _ in still.values()}:
+        alike = [i for i in there if len(still[i][0]) == size]
+        M = np.array([system.mass(found[i]) for i in alike], float)
+        A = np.array([rows_at(system, contact, found[i]) for i in alike], float)
+        try:
+            np.linalg.cholesky(M)
+        except np.linalg.LinAlgError:
+            for i in alike:
+                name = f"M at q = {np.round(found[i], 6).tolist()}"
+                positive_definite(system.name, name, system.mass(found[i]))
+        C, F = (np.array([still[i][side] for i in alike]) for side in (0, 1))
+        response = effective(M, A, C, F)
+        mu[alike] = mu_jam_of(response.W, response.W_alone)
     return mu
 
 
-def still_rows(system: System, q: Vector, held: Mapping[int, How]) -> tuple[Dense, Dense]:
+def one_scene(scene: Any) -> Scene:
+    if not isinstance(scene, Scene):
+        raise InputError(f"jam_map: the pose is {scene!r}, expected a Scene, or None where there is none")
+    return scene
+
+
+def rows_at(system: System, contact: int, q: Vector) -> Dense:
+    """A of a contact, as it is at the time 0."""
+    return np.asarray(system.contacts[contact].velocity_rows(q, 0.0)[0], float)
+
+
+def still_rows(system: System, q: Vector, contact: int, held: Mapping[Any, How]) -> tuple[Dense, Dense]:
     """Rows C and F of (1) of analysis/coupling.py: constraints, and contacts that stay closed."""
     none = np.zeros((0, system.velocities))
-    G = none if system.constraint is None else np.asarray(system.constraint.rows(q), float)
-    points = ((f"contact {i}", np.asarray(system.contacts[i].rows(q), float), how) for i, how in held.items())
-    return kept_still(G, points)[:2] if held else (G, G)
+    G = none if system.constraint is None else np.asarray(system.constraint.velocity_rows(q, 0.0)[0], float)
+    ways: dict[int, How] = {}
+    for i, point in enumerate(system.contacts):
+        if i in held:
+            ways[i] = held[i]
+        elif i != contact and gap_of(point, q, 0.0) <= TOUCHING:
+            ways[i] = "sticking" if number(point.friction) else "frictionless"
+    points = ((f"contact {i}", rows_at(system, i, q), how) for i, how in ways.items() if how != "open")
+    return kept_still(G, points)[:2] if ways else (G, G)
 
 
 def local_minima(
-    family: Family, axes: tuple[Vector, ...], mu: Dense, contact: int, held: Mapping[int, How]
+    family: Family, axes: tuple[Vector, ...], mu: Dense, contact: Contact, held: Mapping[Any, How]
 ) -> tuple[tuple[WorstPose, ...], WorstPose | None]:
     """Every dip of the grid followed to its bottom: the minima inside, and the lowest place at an edge."""
     bounds = np.array([(axis[0], axis[-1]) for axis in axes])
@@ -161,8 +222,7 @@ def local_minima(
     outside = [place for _, place in found if at_edge(family, place, bounds)]
 
     def worst(place: Vector) -> WorstPose:
-        q = family.pose(*place.tolist())
-        return WorstPose(place, q, system_coupling(family.system, q, contact, held))
+        return WorstPose(place, family.pose(*place.tolist()), family.coupling(place, contact, held))
 
     return tuple(map(worst, inside)), worst(outside[0]) if outside else None
 
@@ -178,7 +238,7 @@ def dips(mu: Dense) -> list[tuple[int, ...]]:
 
 
 def bottom(
-    family: Family, start: Vector, bounds: Dense, spacing: Vector, contact: int, held: Mapping[int, How]
+    family: Family, start: Vector, bounds: Dense, spacing: Vector, contact: Contact, held: Mapping[Any, How]
 ) -> tuple[Vector, float]:
     """The bottom of the dip at `start`, by Nelder and Mead's method, twice."""
 
@@ -213,7 +273,7 @@ def at_edge(family: Family, place: Vector, bounds: Dense) -> bool:
     width = bounds[:, 1] - bounds[:, 0]
     beside = [place + s * SAME * width * axis for axis in np.eye(place.size) for s in (1, -1)]
     return any(
-        (other < bounds[:, 0]).any() or (other > bounds[:, 1]).any() or np.isnan(family.pose(*other.tolist())).any()
+        (other < bounds[:, 0]).any() or (other > bounds[:, 1]).any() or not family.exists(*other.tolist())
         for other in beside
     )
 
@@ -235,9 +295,33 @@ def rod_family(mass: float = 1.0, length: float = 1.0) -> Family:
     )
 
 
-def arm_family() -> Family:
-    """The arm of Peiret 2019 with its tip on the plane, by the tip's distance and the angle of the last link."""
-    return Family(arm(), arm_on_the_plane, {"x": (0.05, 1.0), "theta3": (0.0, math.pi)}, ("m", "rad"))
+def arm_family(
+    lengths: tuple[float, float, float] = ARM_LENGTHS, height: float = ARM_HEIGHT, density: float = 2.0
+) -> Family:
+    """The arm of Peiret 2019, or one of other lengths, height of the shoulder and mass per length, with its tip on the
+    plane, by the tip's distance and the angle of the last link."""
+    reach = sum(lengths)
+    greatest = math.sqrt(max(reach**2 - height**2, 0.0))
+    if not greatest > 0:
+        raise InputError(f"arm_family: height is {height:g}, expected less than the length of the arm, {reach:g}")
+    usual = (lengths, height) == (ARM_LENGTHS, ARM_HEIGHT)  # the ranges of figure 6
+    x = (0.05, 1.0) if usual else (0.05 * greatest, greatest)
+    return Family(
+        arm(lengths, height, density),
+        lambda x, theta3: arm_on_the_plane(x, theta3, lengths, height),
+        {"x": x, "theta3": (0.0, math.pi)},
+        ("m", "rad"),
+    )
+
+
+def scene_family(
+    scene: Callable[..., Scene | None],
+    ranges: Mapping[str, tuple[float, float]],
+    units: Sequence[str],
+    name: str = "scene",
+) -> Family:
+    """Scenes by one or two parameters: `scene` makes one of them, or None where there is none."""
+    return Family(None, scene, dict(ranges), tuple(units), name)
 
 
 def robot_family(

@@ -23,7 +23,11 @@ A contact at rest may stick, |λ_t| <= μ λ_n and u̇_t = 0, or begin to slide,
 for a friction pyramid in space (`directions`) this is linear complementarity too, the form of problems/mechanical.py,
 and `all_solutions` of solvers/enumeration.py lists every solution of it; each is named by what its contacts do.
 
-The same holds of impulses and velocities of a step: then all contacts are at rest in the sense above.
+The same holds of impulses and velocities of a step: then all contacts are at rest in the sense above, and limits and
+motors of joints are further contacts (friction/cones.py).
+
+Contacts over patches have a fourth component, spin. There the contact modes are searched for solutions
+(solvers/contact_modes.py), which finds them without a proof that there are no more; the certificate says so.
 
 [1] Peiret, Kövecses, Font-Llagunes, Analysis of friction coupling and the Painlevé paradox in multibody systems,
     Multibody System Dynamics 45 (2019) 361-378.
@@ -35,20 +39,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.analysis.matrices import of_snapshot
 from stickslip.dynamics.constrained import drift, response
-from stickslip.dynamics.generalized import Given, Instant, System, evaluate
+from stickslip.dynamics.generalized import Given, System
+from stickslip.engine.snapshot import Snapshot, World, closed, has_patches, is_world, slips, snapshot
+from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.limit_surface import LimitSurface
+from stickslip.friction.stabilisation import GAP
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Dense, Vector, as_dense, canonical, shortened, vector
+from stickslip.problems.limit_surface import LimitSurfaceProblem
+from stickslip.problems.matrix import Dense, Vector, as_dense, canonical, shortened
 from stickslip.problems.mechanical import friction_directions
+from stickslip.solvers.contact_modes import ModeSolution, search_modes
 from stickslip.solvers.enumeration import all_solutions
 
 Mode = Literal["open", "stick", "slide"]
@@ -57,7 +69,7 @@ Rule = Literal["painleve", "dissipation"]
 ROUNDING = 1e-12  # a slope or a load up to this share of its terms is zero
 SAME = 1e-8  # forces closer than this share of the largest are one
 MOST_MINORS = 12  # contacts whose principal minors are all formed, 4096 of them
-TOUCHING = 1e-9  # gaps [m] and normal velocities [m/s] up to this are zero
+RANK = 1e-9  # singular values below this share of the largest are zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +109,21 @@ class Certificate:
 class Solvability:
     """The solutions of a contact problem at the level of forces and accelerations."""
 
-    problem: ConeProblem  # W, u̇₀ and μ, kinetic where a contact slides
+    problem: ConeProblem | LimitSurfaceProblem  # W, u̇₀ and μ, kinetic where a contact slides; the latter for patches
     slip: Dense  # (nc, d - 1)   u_t, zero where a contact is at rest
     solutions: tuple[ContactSolution, ...]
     certificate: Certificate
+    names: tuple[str, ...] = ()  # of the contacts of a world
+
+    @property
+    def W(self) -> Dense:
+        """(d nc, d nc)."""
+        return as_dense(self.problem.W if isinstance(self.problem, ConeProblem) else self.problem.A)
+
+    @property
+    def free(self) -> Vector:
+        """u̇₀ (d nc,)."""
+        return self.problem.q if isinstance(self.problem, ConeProblem) else self.problem.b
 
     @property
     def count(self) -> float:
@@ -121,7 +144,7 @@ class Solvability:
                 f"choose: the problem has {self.problem.contacts} contacts, expected one: Painlevé's principle speaks "
                 f"of a single pair of bodies"
             )
-        parts = self.problem.q[0] >= 0
+        parts = self.free[0] >= 0
         return next((s for s in self.solutions if (s.modes == ("open",)) == parts), None)
 
     def friction_power(self, solution: ContactSolution) -> float:
@@ -138,13 +161,32 @@ class Solvability:
         return self.describe()
 
 
-def solvability(problem: ConeProblem, slip: ArrayLike | None = None, *, directions: int = 8) -> Solvability:
-    """All solutions of (1) for W, q = u̇₀ and μ of a ConeProblem, `slip` (nc, d - 1) the velocities of what slides.
+def solvability(
+    problem: ConeProblem | World,
+    slip: ArrayLike | None = None,
+    *,
+    q: Given = None,
+    v: Given = None,
+    force: Given = None,
+    dt: float | None = None,
+    directions: int = 8,
+) -> Solvability:
+    """All solutions of (1): of a scene as it stands, of a system or robot at (q, v) with applied forces, or of the W,
+    q = u̇₀ and μ of a ConeProblem, `slip` (nc, d - 1) the velocities of what slides.
 
-    `directions`: of the friction pyramid of a contact at rest in space; in the plane there are two.
+    Of a world the contacts are those that touch and do not part, at acceleration level; with `dt` all contacts of the
+    next step of that size, at velocity level. One that sinks in or approaches is refused at acceleration level, for
+    then (1) is not about it. `directions`: of the friction pyramid of a contact at rest in space; in the plane there
+    are two.
     """
+    if is_world(problem):
+        if slip is not None:
+            raise InputError("solvability: slip is given with a world, expected v, or the velocities of the scene")
+        return of_world(problem, q, v, force, dt, directions)  # type: ignore[arg-type]
     if not isinstance(problem, ConeProblem):
-        raise InputError(f"solvability: the problem is {shortened(problem)}, expected a ConeProblem")
+        raise InputError(
+            f"solvability: the problem is {shortened(problem)}, expected a ConeProblem, a Scene, a System or a Robot"
+        )
     tangents = problem.dimension - 1
     shape = (problem.contacts, tangents)
     u_t = np.zeros(shape) if slip is None else canonical("solvability", "slip", slip)
@@ -160,49 +202,90 @@ def solvability(problem: ConeProblem, slip: ArrayLike | None = None, *, directio
 def solvability_at(
     system: System, q: Given, v: Given = None, force: Given = None, *, directions: int = 8
 ) -> Solvability:
-    """All solutions for a system in generalized coordinates at a state, with applied forces.
-
-    The contacts are those that touch and do not part: gap and normal velocity zero. One that sinks in or approaches
-    is refused, for then (1) is not about it.
-    """
-    problem, slip = acceleration_problem(system, q, v, force)
-    return solvability(problem, slip, directions=directions)
+    """`solvability` of a system in generalized coordinates at acceleration level."""
+    return solvability(system, q=q, v=v, force=force, directions=directions)
 
 
-def acceleration_problem(system: System, q: Given, v: Given = None, force: Given = None) -> tuple[ConeProblem, Dense]:
+def of_world(world: World, q: Given, v: Given, force: Given, dt: float | None, directions: int) -> Solvability:
+    posed, slip, names = friction_problem("solvability", world, q, v, force, dt)
+    if isinstance(posed, LimitSurfaceProblem):
+        found = searched(posed, slip)
+    else:
+        found = solvability(posed, slip, directions=directions)
+    return replace(found, names=names)
+
+
+def friction_problem(
+    owner: str, world: World, q: Given = None, v: Given = None, force: Given = None, dt: float | None = None
+) -> tuple[ConeProblem | LimitSurfaceProblem, Dense, tuple[str, ...]]:
+    """The friction problem of a world, at acceleration level or, with dt, of its next step; the velocities of what
+    slides, which only matter in the former; and the names of its contacts. With patches it is a LimitSurfaceProblem."""
+    if dt is not None:
+        patches = has_patches(world)
+        formulation = LimitSurface(stabilisation=GAP) if patches else Coulomb(stabilisation=GAP)
+        step, names = named_problem(owner, world, dt, q, v, force, formulation)
+        if step.contacts == 0:
+            raise InputError(f"{owner}: no contact is found within a step of {dt:g} s, expected at least one")
+        posed = formulation.pose(step)
+        tangents = 3 if patches else step.dimension - 1
+        joints = tuple(f"bounded joint row {j}" for j in range(posed.contacts - step.contacts))
+        return posed, np.zeros((posed.contacts, tangents)), names + joints
+    now = closed(owner, snapshot(owner, world, q, v, force))
+    if now.dimension == 4:
+        found = of_snapshot(now)
+        return found.problem, found.problem.slip, now.names
+    return *cone_problem(now), now.names
+
+
+def acceleration_problem(
+    world: World, q: Given = None, v: Given = None, force: Given = None
+) -> tuple[ConeProblem, Dense]:
     """W, u̇₀ and μ of (1) as a ConeProblem, and the sliding velocities (nc, d - 1), of the contacts that touch."""
-    now = evaluate(system, q, v)
-    d = now.dimension
-    applied = np.zeros(now.v.size) if force is None else vector(system.name, "force", force, now.v.size)
-    u = (now.A @ now.v).reshape(-1, d)
-    touching = closed_contacts(system, now, u)
-    A = now.A.reshape(-1, d, now.v.size)[touching].reshape(-1, now.v.size)
-    moved = response(now, np.column_stack([A.T, applied - now.bias]))
-    free = A @ (moved[:, -1] + drift(now)) + now.drift.reshape(-1, d)[touching].ravel()
-    slip = np.where(np.abs(u[touching, 1:]) > TOUCHING, u[touching, 1:], 0.0)
-    points = [system.contacts[i] for i in touching]
-    mu = [p.friction_kinetic if u_t.any() else p.friction for p, u_t in zip(points, slip, strict=True)]
+    now = closed("acceleration_problem", snapshot("acceleration_problem", world, q, v, force))
+    if now.dimension == 4:
+        raise InputError("acceleration_problem: contacts have patches, expected points; distributed_contacts has them")
+    return cone_problem(now)
+
+
+def cone_problem(now: Snapshot) -> tuple[ConeProblem, Dense]:
+    A, slip = now.at.A, slips(now)
+    moved = response(now.at, np.column_stack([A.T, now.force - now.at.bias]))
+    free = A @ (moved[:, -1] + drift(now.at)) + now.at.drift
+    mu = np.where(slip.any(axis=1), now.mu_kinetic, now.mu)
     W = A @ moved[:, :-1]
-    return ConeProblem((W + W.T) / 2, free, np.array(mu, np.float64)), slip
+    return ConeProblem((W + W.T) / 2, free, mu), slip
 
 
-def closed_contacts(system: System, now: Instant, u: Dense) -> list[int]:
-    """Contacts with gap and normal velocity zero."""
-    closed = []
-    for i, (gap, speed) in enumerate(zip(now.gap, u[:, 0], strict=True)):
-        name = system.contacts[i].name
-        if gap > TOUCHING or (gap >= -TOUCHING and speed > TOUCHING):
-            continue
-        if gap < -TOUCHING:
-            raise InputError(f"{system.name}: the gap of contact {name!r} is {gap:g}, expected one that just touches")
-        if speed < -TOUCHING:
-            raise InputError(
-                f"{system.name}: contact {name!r} approaches with {-speed:g} m/s, expected a normal velocity of zero"
-            )
-        closed.append(i)
-    if not closed:
-        raise InputError(f"{system.name}: no contact touches at this state, expected at least one")
-    return closed
+# contacts over patches
+
+
+def searched(problem: LimitSurfaceProblem, slip: Dense) -> Solvability:
+    """The solutions that a search over contact modes finds."""
+    found = search_modes(problem)
+    listed = [of_mode(problem, solution) for solution in found]
+    count = math.inf if any(solution.freedom.size for solution in listed) else len(listed)
+    why = f"{found.searched}; there may be more" if "not a proof" in found.searched else found.searched
+    return Solvability(problem, slip, tuple(listed), Certificate(count, "computation", why, complete=False))
+
+
+def of_mode(problem: LimitSurfaceProblem, solution: ModeSolution) -> ContactSolution:
+    """A solution with its freedom: forces of what sticks, and rays of what slides, that accelerate nothing."""
+    columns: list[Vector] = []
+    for i, mode in enumerate(solution.modes):
+        own = slice(4 * i, 4 * (i + 1))
+        if mode == "stick":
+            carries = np.concatenate([[1.0], problem.e[i]]) > 0
+            columns += [np.eye(problem.size)[4 * i + k] for k in np.flatnonzero(carries)]
+        elif mode == "slip":
+            ray = np.zeros(problem.size)
+            ray[own] = solution.c[own] / np.linalg.norm(solution.c[own])
+            columns.append(ray)
+    F = np.array(columns).reshape(len(columns), problem.size).T
+    S, Vt = np.linalg.svd(as_dense(problem.A) @ F)[1:] if columns else (np.zeros(0), np.zeros((0, 0)))
+    rank = int((RANK * S.max(initial=0.0) < S).sum())
+    freedom = np.linalg.qr(F @ Vt[rank:].T)[0] if columns else np.zeros((problem.size, 0))
+    modes: tuple[Mode, ...] = tuple("slide" if m == "slip" else m for m in solution.modes)  # type: ignore[misc]
+    return ContactSolution(modes, solution.c, solution.a, freedom)
 
 
 # one contact that slides

@@ -2,14 +2,18 @@
 
     q̇ = N(q) v                                   velocities need not be the rates of coordinates               (1)
     M(q) v̇ + c(q, v) = f + Aᵀ(q) λ + Gᵀ(q) ν     bias c with gravity in it, applied forces f                   (2)
-    u = A(q) v,    u̇ = A v̇ + Ȧ v                contact velocities: normal, tangent[, other tangent]          (3)
-    G(q) v = 0                                   bilateral constraints                                         (4)
+    u = A(q) v + w,    u̇ = A v̇ + Ȧ v + ẇ        contact velocities: normal, tangent[, other tangent]          (3)
+    G(q) v + ∂g/∂t = 0                           bilateral constraints, g(q, t) = 0                            (4)
+
+Surfaces that move by themselves, a belt, a shaking table, add w to the velocity of a contact; w_n is ∂/∂t of the gap.
+Then gap, rows, w and drift are functions of time too, and so are the rows and the error of a constraint with a rate.
 
 `System` is what others ask of such a system, `GeneralizedSystem` makes one of a user's own functions, and
 dynamics/pinocchio.py one of a robot description. `evaluate` asks all of it at one state, checked, as an `Instant`.
 
-Where a system does not say Ȧ v, it is the central difference of A along the motion, (A(q⁺) - A(q⁻)) v / 2ε with
-q± = q moved by ±ε v; its error is of order ε² |v|², and ε is chosen so that the motion is 1e-5 in size.
+Where a system does not say Ȧ v + ẇ, it is the central difference of A v + w along the motion, from q± = q moved by ±ε v
+at the times t ± ε; its error is of order ε² |v|², and ε is chosen so that the motion is 1e-5 in size, and ε at most
+1e-5 where something moves by itself.
 """
 
 from __future__ import annotations
@@ -33,14 +37,14 @@ SYMMETRY = 1e-10  # of M, relative to its largest entry
 
 @dataclass(frozen=True, eq=False)
 class ContactPoint:
-    """A point of the system that may touch a surface at rest."""
+    """A point of the system that may touch a surface, at rest or, with `surface_velocity`, moving by itself."""
 
-    gap: Callable[[Vector], float]  # distance from the surface, negative inside   [m]
-    rows: Callable[[Vector], Given]  # A(q): (2, n) or (3, n), rows normal, tangent[, other tangent]
+    gap: Callable[..., float]  # of q, or (q, t) with a surface velocity: distance, negative inside   [m]
+    rows: Callable[..., Given]  # A(q), or A(q, t): (2, n) or (3, n), rows normal, tangent[, other tangent]
     friction: float | FrictionLaw = 0.0  # static   [-]
     friction_kinetic: float | None = None  # where None, the static one
     restitution: float = 0.0  # [-]
-    drift: Callable[[Vector, Vector], Given] | None = None  # Ȧ v of (q, v); where None, by central difference
+    drift: Callable[..., Given] | None = None  # Ȧ v of (q, v), or Ȧ v + ẇ of (q, v, t); None: by central difference
     name: str = "contact"
     stiffness: float = math.inf  # along the normal; inf is rigid   [N/m]
     damping: float = 0.0  # along the normal   [N s/m]
@@ -50,6 +54,16 @@ class ContactPoint:
     surface: Any = None  # the friction set of distributed contacts; None is the run's
     spin: Callable[[Vector], Given] | None = None  # (n,): angular velocity about the normal from v; a patch needs it
     place: Callable[[Vector], Given] | None = None  # (3,), where the contact is, for friction by its place; else 0
+    surface_velocity: Callable[[Vector, float], Given] | None = None  # w(q, t) of a surface that moves, as rows are
+
+    @property
+    def moving(self) -> bool:
+        """Whether its functions are functions of time."""
+        return self.surface_velocity is not None
+
+    def velocity_rows(self, q: Vector, t: float) -> tuple[Given, Given]:
+        """A and w of (3); w is None at a surface that is at rest."""
+        return (self.rows(q), None) if self.surface_velocity is None else (self.rows(q, t), self.surface_velocity(q, t))
 
     def __post_init__(self) -> None:
         if isinstance(self.friction, FrictionLaw) and self.friction_kinetic is not None:
@@ -77,11 +91,26 @@ class ContactPoint:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """Bilateral constraints, G(q) v = 0."""
+    """Bilateral constraints, G(q) v = 0, or with a `rate` G(q, t) v + ∂g/∂t = 0: then all functions are of time too."""
 
-    rows: Callable[[Vector], Given]  # G(q): (m, n)
-    error: Callable[[Vector], Given] | None = None  # (m,) what should be zero; where None, nothing is taken back
-    drift: Callable[[Vector, Vector], Given] | None = None  # Ġ v; where None, by central difference
+    rows: Callable[..., Given]  # G(q), or G(q, t): (m, n)
+    error: Callable[..., Given] | None = None  # (m,) g, which should be zero; where None, nothing is taken back
+    drift: Callable[..., Given] | None = None  # Ġ v of (q, v), or d/dt of the row of (q, v, t); None: by difference
+    rate: Callable[[Vector, float], Given] | None = None  # ∂g/∂t (m,) where g is a function of time
+
+    @property
+    def moving(self) -> bool:
+        """Whether its functions are functions of time."""
+        return self.rate is not None
+
+    def velocity_rows(self, q: Vector, t: float) -> tuple[Given, Given]:
+        """G and ∂g/∂t of (4); the latter is None where g is no function of time."""
+        return (self.rows(q), None) if self.rate is None else (self.rows(q, t), self.rate(q, t))
+
+    def error_at(self, q: Vector, t: float) -> Given:
+        """g, where there is one to ask."""
+        assert self.error is not None
+        return self.error(q, t) if self.moving else self.error(q)
 
 
 class System(Protocol):
@@ -160,11 +189,19 @@ class Instant:
     M: Dense  # (n, n)
     bias: Vector  # (n,)
     A: Dense  # (d nc, n)
-    drift: Vector  # (d nc,)   Ȧ v   [m/s²]
+    drift: Vector  # (d nc,)   Ȧ v + ẇ   [m/s²]
     gap: Vector  # (nc,)
     G: Dense  # (m, n)
     constraint_error: Vector  # (m,)
-    constraint_drift: Vector  # (m,)   Ġ v
+    constraint_drift: Vector  # (m,)   Ġ v + d/dt ∂g/∂t
+    w: Vector  # (d nc,)   velocity of surfaces that move by themselves   [m/s]
+    constraint_rate: Vector  # (m,)   ∂g/∂t
+    time: float = 0.0  # [s]
+
+    @property
+    def u(self) -> Vector:
+        """(d nc,) velocities of the contacts, A v + w."""
+        return self.A @ self.v + self.w
 
     @property
     def dimension(self) -> int:
@@ -180,61 +217,86 @@ class Instant:
         return linalg.solve(self.M, force - self.bias, assume_a="pos")
 
     def contact_acceleration(self, force: Vector | float = 0.0) -> Vector:
-        """u̇ without contact and constraint forces, A M⁻¹(f - c) + Ȧ v, (d nc,)."""
+        """u̇ without contact and constraint forces, A M⁻¹(f - c) + Ȧ v + ẇ, (d nc,)."""
         return self.A @ self.free_acceleration(force) + self.drift
 
 
-def evaluate(system: System, q: Given, v: Given = None) -> Instant:
-    """All that a system says at (q, v); at rest where no v is given."""
+def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> Instant:
+    """All that a system says at (q, v) and a time; at rest where no v is given."""
     name, n = system.name, system.velocities
     q = vector(name, "q", q, system.coordinates)
     v = np.zeros(n) if v is None else vector(name, "v", v, n)
-    A = [contact_rows(system, i, q) for i in range(len(system.contacts))]
-    if len({len(rows) for rows in A}) > 1:
-        sizes = ", ".join(str(len(rows)) for rows in A)
+    rows = [contact_rows(system, i, q, time) for i in range(len(system.contacts))]
+    if len({len(A) for A, _ in rows}) > 1:
+        sizes = ", ".join(str(len(A)) for A, _ in rows)
         raise InputError(f"{name}: contacts have {sizes} rows, expected 2 for all (planar) or 3 for all")
-    drift = [difference_or(system, f"drift of contact {i}", c, q, v) for i, c in enumerate(system.contacts)]
+    drift = [difference_or(system, f"drift of contact {i}", c, q, v, time) for i, c in enumerate(system.contacts)]
     held = system.constraint
-    G = np.zeros((0, n)) if held is None else canonical(name, "G", held.rows(q))
-    if G.ndim != 2 or G.shape[1] != n:
-        raise InputError(f"{name}: G has shape {G.shape}, expected {n} columns, one for each velocity")
+    G, rate = (np.zeros((0, n)), np.zeros(0)) if held is None else constraint_rows(system, held, q, time)
     return Instant(
         q=q,
         v=v,
         M=positive_definite(name, "M", system.mass(q), n),
         bias=vector(name, "bias", system.bias(q, v), n),
-        A=np.vstack(A) if A else np.zeros((0, n)),
+        A=np.vstack([A for A, _ in rows]) if rows else np.zeros((0, n)),
         drift=np.concatenate(drift) if drift else np.zeros(0),
-        gap=vector(name, "gap", [float(contact.gap(q)) for contact in system.contacts]),
+        gap=vector(name, "gap", [gap_of(contact, q, time) for contact in system.contacts]),
         G=G,
         constraint_error=np.zeros(len(G))
         if held is None or held.error is None
-        else vector(name, "constraint error", held.error(q), len(G)),
-        constraint_drift=np.zeros(0) if held is None else difference_or(system, "constraint drift", held, q, v),
+        else vector(name, "constraint error", held.error_at(q, time), len(G)),
+        constraint_drift=np.zeros(0) if held is None else difference_or(system, "constraint drift", held, q, v, time),
+        w=np.concatenate([w for _, w in rows]) if rows else np.zeros(0),
+        constraint_rate=rate,
+        time=time,
     )
 
 
-def contact_rows(system: System, contact: int, q: Vector) -> Dense:
-    """A of one contact, checked."""
-    A = canonical(system.name, f"A of contact {contact}", system.contacts[contact].rows(q))
+def gap_of(contact: ContactPoint, q: Vector, time: float) -> float:
+    return float(contact.gap(q, time) if contact.moving else contact.gap(q))
+
+
+def contact_rows(system: System, contact: int, q: Vector, time: float) -> tuple[Dense, Vector]:
+    """A and w of one contact, checked."""
+    given, moves = system.contacts[contact].velocity_rows(q, time)
+    A = canonical(system.name, f"A of contact {contact}", given)
     if A.ndim != 2 or A.shape[0] not in (2, 3) or A.shape[1] != system.velocities:
         raise InputError(
             f"{system.name}: A of contact {contact} has shape {A.shape}, expected rows n, t or n, t, o "
             f"and {system.velocities} columns, one for each velocity"
         )
-    return A
+    none = np.zeros(len(A))
+    return A, none if moves is None else vector(system.name, f"surface of contact {contact}", moves, len(A))
 
 
-def difference_or(system: System, what: str, rows: ContactPoint | Constraint, q: Vector, v: Vector) -> Vector:
-    """Ȧ v (or Ġ v): as the user's function says, or the central difference along the motion."""
+def constraint_rows(system: System, held: Constraint, q: Vector, time: float) -> tuple[Dense, Vector]:
+    """G and ∂g/∂t, checked."""
+    name, n = system.name, system.velocities
+    given, moves = held.velocity_rows(q, time)
+    G = canonical(name, "G", given)
+    if G.ndim != 2 or G.shape[1] != n:
+        raise InputError(f"{name}: G has shape {G.shape}, expected {n} columns, one for each velocity")
+    return G, np.zeros(len(G)) if moves is None else vector(name, "constraint rate", moves, len(G))
+
+
+def difference_or(
+    system: System, what: str, rows: ContactPoint | Constraint, q: Vector, v: Vector, time: float
+) -> Vector:
+    """Ȧ v + ẇ, or its like of a constraint: as the user's function says, or the central difference along the motion."""
     if rows.drift is not None:
-        return vector(system.name, what, rows.drift(q, v), len(np.asarray(rows.rows(q))))
-    speed = np.abs(v).max()
-    if speed == 0:
-        return np.zeros(len(np.asarray(rows.rows(q))))
-    e = DIFFERENCE / speed
-    ahead, behind = (np.asarray(rows.rows(system.moved(q, s * e * v)), float) for s in (1.0, -1.0))
-    return vector(system.name, what, (ahead - behind) @ v / (2 * e))
+        given = rows.drift(q, v, time) if rows.moving else rows.drift(q, v)
+        return vector(system.name, what, given, len(np.asarray(rows.velocity_rows(q, time)[0])))
+    speed = float(np.abs(v).max())
+    if speed == 0 and not rows.moving:
+        return np.zeros(len(np.asarray(rows.velocity_rows(q, time)[0])))
+    e = DIFFERENCE / max(speed, 1.0) if rows.moving else DIFFERENCE / speed
+
+    def velocity(s: float) -> Vector:
+        A, w = rows.velocity_rows(system.moved(q, s * v), time + s)
+        u = np.asarray(A, float) @ v
+        return u if w is None else u + np.asarray(w, float)
+
+    return vector(system.name, what, (velocity(e) - velocity(-e)) / (2 * e))
 
 
 def positive_definite(owner: str, name: str, given: Given, size: int | None = None) -> Dense:

@@ -1,4 +1,5 @@
-"""The mechanisms of Peiret, Kövecses and Font-Llagunes [1], by their own functions: Painlevé's rod and the arm.
+"""The mechanisms of Peiret, Kövecses and Font-Llagunes [1], by their own functions: Painlevé's rod and the arm; and a
+peg in a hole.
 
 Each is also an example of how to write a GeneralizedSystem: a mass matrix, a bias, the rows of the contact.
 
@@ -152,6 +153,32 @@ def arm_on_the_plane(
     at_shoulder = math.acos((L1**2 + reach**2 - L2**2) / (2 * L1 * reach))
     at_wrist = math.acos((L2**2 + reach**2 - L1**2) / (2 * L2 * reach))
     return np.array([towards - at_shoulder, towards + at_wrist, theta3, 0.0])
+
+
+def peg(
+    radius: float = 1.0, depth: float = 4.0, friction: float = 0.3, mass: float = 1.0, gravity: float = 0.0
+) -> GeneralizedSystem:
+    """A peg of the given radius, as deep in a hole of the same size, in the plane: q = (x, z, φ) of the middle of its
+    tip, small. The hole's axis is z, its mouth up.
+
+    Its contacts are the two corners of its tip on the walls, and the two edges of the mouth on its sides. At most two
+    of them act together, `PEG_STATES`: a hole has some clearance, however small. A force on it is (F_x, F_z, M), M
+    about the middle of the tip, from x towards z.
+    """
+    sizes("peg", radius=radius, depth=depth, mass=mass)
+
+    def point(name: str, side: float, height: float) -> ContactPoint:
+        rows = np.array([[-side, 0.0, side * height], [0.0, 1.0, side * radius]])
+        return ContactPoint(lambda q: float(rows[0] @ q), lambda q: rows, friction, name=name)
+
+    M = np.diag([mass, mass, mass * (depth**2 + radius**2) / 3])
+    heights = (("tip", 0.0), ("mouth", depth))
+    contacts = tuple(point(f"{at} {way}", s, z) for at, z in heights for way, s in (("left", -1.0), ("right", 1.0)))
+    weight = np.array([0.0, mass * gravity, 0.0])
+    return GeneralizedSystem(3, lambda q: M, lambda q, v: weight, contacts, name="peg")
+
+
+PEG_STATES = ((0, 3), (1, 2), (0, 2), (1, 3))  # leaning to the left and to the right, along the left and the right wall
 
 
 def sizes(owner: str, **given: float) -> None:

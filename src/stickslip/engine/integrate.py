@@ -6,10 +6,15 @@ with the forces of friction/penalty.py, by the stiff methods of SciPy. Beside th
 of the forces, ∫ λ_n u_n dt and ∫ λ_t·u_t dt, are integrated, so that they have the accuracy of the state. Constraints
 hold at the level of accelerations; what their positions drift by is the error of the integration. The trajectory has
 the instants that the integrator chose, and no forces of constraints.
+
+The derivative that stiff methods need is taken by central differences, with steps that are small beside the overlap of
+a spring and beside the slip speed: SciPy's own, which enlarges a step while the rate does not answer to it, ends with
+infinite coordinates at stiff springs, for no rate answers to where a mechanism is along the ground.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,6 +30,9 @@ from stickslip.problems.contact_states import State
 from stickslip.problems.matrix import Dense, Vector, vector
 
 Method = Literal["Radau", "BDF", "LSODA"]
+FINE = 1e-5  # step of coordinates, a share of the overlap that matters
+LARGEST = 1e-6  # and no more than this
+STEEPNESS = 1e-3  # step of velocities, a share of the slip speed
 
 
 def integrate_system(
@@ -49,7 +57,9 @@ def integrate_system(
     sizes = start.q.size, start.v.size, start.A.shape[0], 2 * start.gap.size
 
     def rate(t: float, y: Vector) -> Vector:
-        at = evaluate(system, y[: sizes[0]], y[sizes[0] : sizes[0] + sizes[1]])
+        if not np.isfinite(y).all():  # a step far too long; the method tries a shorter one
+            return np.full(y.size, np.nan)
+        at = evaluate(system, y[: sizes[0]], y[sizes[0] : sizes[0] + sizes[1]], t)
         forces, u = contact_forces(system, at, contact)
         acceleration = response(at, (applied - at.bias + at.A.T @ forces.ravel())[:, None])[:, 0] + drift(at)
         power = forces * u
@@ -60,12 +70,10 @@ def integrate_system(
     speed = max(float(np.abs(start.v).max(initial=0.0)), contact.slip_speed)
     softness = speed / np.sqrt(contact.stiffness / np.trace(start.M))  # an overlap that matters
     scale = np.repeat([min(1.0, softness), speed, speed, speed**2], sizes)
-    run = solve_ivp(rate, (0.0, duration), y0, method, rtol=rtol, atol=rtol * scale)
-    if not run.success:
-        raise IntegrationFailed(
-            f"integrate_system: {method} stopped at time {run.t[-1]:g} s of {duration:g}: {run.message} "
-            f"Try a larger slip_speed, a softer spring or a larger rtol"
-        )
+    steps = np.repeat(small_steps(speed, softness, contact), sizes[:2])
+    derivative = central_derivative(rate, steps)
+    run = solve_ivp(rate, (0.0, duration), y0, method, rtol=rtol, atol=rtol * scale, jac=derivative)
+    require_end("integrate_system", run, method, duration)
     header = Header.of_system(
         system,
         start,
@@ -80,19 +88,48 @@ def integrate_system(
     return PenaltyRun(recorded(system, contact, header, run.t, run.y.T, sizes), system, contact)
 
 
-def check(duration: float, rtol: float, method: str, contact: Penalty) -> None:
+def small_steps(speed: float, softness: float, contact: Penalty) -> tuple[float, float]:
+    """Of coordinates and of velocities, for a central difference."""
+    return min(FINE * softness, LARGEST), STEEPNESS * min(speed, contact.slip_speed)
+
+
+def central_derivative(rate: Callable[[float, Vector], Vector], steps: Vector) -> Callable[[float, Vector], Dense]:
+    """∂ rate/∂y by central differences over the first coordinates, one for each step; it depends on no others."""
+
+    def derivative(t: float, y: Vector) -> Dense:
+        J = np.zeros((y.size, y.size))
+        for i, step in enumerate(steps):
+            moved = y.copy()
+            moved[i] = y[i] + step
+            ahead, after = moved[i], rate(t, moved)
+            moved[i] = y[i] - step
+            J[:, i] = (after - rate(t, moved)) / (ahead - moved[i])
+        return J
+
+    return derivative
+
+
+def require_end(owner: str, run: Any, method: str, duration: float) -> None:
+    if not run.success:
+        raise IntegrationFailed(
+            f"{owner}: {method} stopped at time {run.t[-1]:g} s of {duration:g}: {run.message} "
+            f"Try a larger slip_speed, a softer spring or a larger rtol"
+        )
+
+
+def check(duration: float, rtol: float, method: str, contact: Penalty, owner: str = "integrate_system") -> None:
     for name, value in (("duration", duration), ("rtol", rtol)):
         if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
-            raise InputError(f"integrate_system: {name} is {value!r}, expected a positive number")
+            raise InputError(f"{owner}: {name} is {value!r}, expected a positive number")
     if method not in get_args(Method):
-        raise InputError(f"integrate_system: method is {method!r}, expected one of {', '.join(get_args(Method))}")
+        raise InputError(f"{owner}: method is {method!r}, expected one of {', '.join(get_args(Method))}")
     if not isinstance(contact, Penalty):
-        raise InputError(f"integrate_system: contact is {contact!r}, expected a Penalty")
+        raise InputError(f"{owner}: contact is {contact!r}, expected a Penalty")
 
 
 def contact_forces(system: System, at: Instant, contact: Penalty) -> tuple[Dense, Dense]:
     """Forces and velocities of all contacts, (nc, d)."""
-    u = (at.A @ at.v).reshape(-1, at.dimension)
+    u = at.u.reshape(-1, at.dimension)
     forces = [contact.force(*one) for one in zip(at.gap, u, kinetic_friction(system), strict=True)]
     return np.array(forces).reshape(u.shape), u
 
@@ -106,7 +143,7 @@ def recorded(
 ) -> Record:
     """The instants as steps from one to the next, from the integrated columns."""
     q, v, impulse, work = np.split(y, np.cumsum(sizes)[:-1], axis=1)
-    instants = [evaluate(system, *one) for one in zip(q, v, strict=True)]
+    instants = [evaluate(system, *one) for one in zip(q, v, time.tolist(), strict=True)]
     forces, velocities = map(np.array, zip(*(contact_forces(system, at, contact) for at in instants), strict=True))
     steps, count, d = time.size - 1, len(system.contacts), header.dimension
     columns: dict[str, Any] = {
@@ -117,7 +154,7 @@ def recorded(
         "kinetic": [at.v @ at.M @ at.v / 2 for at in instants],
         "contact_velocity": velocities,
         "contact_force": forces,
-        "contact_impulse": impulse.reshape(-1, count, d),
+        "contact_impulse": impulse.reshape(time.size, count, d),
         "normal_work": work[:, :count],
         "friction_work": work[:, count:],
         "stored": [sum(contact.stored(gap) for gap in at.gap) for at in instants],

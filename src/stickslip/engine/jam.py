@@ -10,6 +10,14 @@ has turned out of the locking sector: in space the direction of slip turns durin
 not end. Compression ends at u_n = 0, and restitution gives back the share e² of the work ∫ u_n dP that it took, e the
 energetic coefficient of restitution: e = 0 a damper that gives nothing back, e = 1 an elastic spring.
 
+Other contacts that are closed stay so: the one that jams is soft beside them. With F the forces of unit normal
+impulses, friction as in (1) by their own slips, and r their normal impulses by dP,
+
+    du/dP = W F (1, r),      0 <= r_j  ⊥  du_n,j/dP >= 0      where u_n,j = 0, and r_j = 0 where it has parted     (2)
+
+a small linear complementarity problem, of which every set of contacts that push is tried. Where it has not one solution
+another contact jams as well, and the process is refused.
+
 (1) is the limit of friction/penalty.py for stiff springs, with the same slip speed u_s below which a contact creeps.
 One implicit step of a rigid formulation takes the direction of friction from the end of the jam instead. The two agree
 where the direction of slip does not turn.
@@ -24,18 +32,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from stickslip.dynamics.constrained import response
-from stickslip.dynamics.generalized import System, evaluate
+from stickslip.dynamics.generalized import Given
+from stickslip.engine.snapshot import Snapshot, World, refuse_left_out, snapshot
 from stickslip.errors import InputError, IntegrationFailed
 from stickslip.problems.matrix import Dense, Vector
 
 CLOSED = 1e-9  # gaps [m] and normal velocities [m/s] up to this are zero
 RTOL = 1e-10
+SINGULAR = 1e-12  # what is less in (2) is zero
+STEEP = 1e3  # by the natural impulse
+MOST = 10  # other contacts, whose 2^MOST sets are tried
 FAR = 1e6  # impulses of the natural size after which a process is taken to have no end
 
 
@@ -50,7 +62,8 @@ class Jam:
     v: Vector  # (n,)   generalized velocities afterwards
     energy_lost: float  # kinetic   [J]
     normal_work: float  # ∫ u_n dP   [J]
-    friction_work: float  # -∫ μ e_t·u_t dP   [J]
+    friction_work: float  # -∫ μ e_t·u_t dP, of all contacts   [J]
+    others: dict[str, Vector]  # impulses (d,) of the other closed contacts, by their names   [N s]
 
     @property
     def stopped(self) -> bool:
@@ -60,40 +73,35 @@ class Jam:
 
 
 def through_jam(
-    system: System, q: ArrayLike, v: ArrayLike, contact: int = 0, restitution: float = 0.0, slip_speed: float = 1e-6
+    world: World,
+    q: Given = None,
+    v: Given = None,
+    contact: int = 0,
+    restitution: float = 0.0,
+    slip_speed: float = 1e-6,
 ) -> Jam:
-    """What becomes of the velocities where a contact slides in its locking sector; other contacts are open."""
-    at = evaluate(system, q, v)
-    check(system, contact, restitution, slip_speed)
-    A, mu = at.rows(contact), float(system.contacts[contact].friction_kinetic or 0.0)
-    moved = response(at, A.T)
-    W, u0 = A @ moved, A @ at.v
-    d = u0.size
-    if abs(at.gap[contact]) > CLOSED or abs(u0[0]) > CLOSED:
+    """What becomes of the velocities where a contact slides in its locking sector: of a scene as it stands, of a system
+    or robot at (q, v). Other contacts that are closed stay closed, or open; none is passed through."""
+    whole = snapshot("through_jam", world, q, v)
+    check(whole, contact, restitution, slip_speed)
+    now = whole.keep([contact, *others_of(whole, contact)])
+    process = Process.of(now, slip_speed)
+    if not process.rates(process.start)[0] < 0:
         raise InputError(
-            f"through_jam: contact {contact} has the gap {at.gap[contact]:g} and the normal velocity {u0[0]:g}, "
-            f"expected both to be zero"
+            f"through_jam: contact {contact} slides along {now.u[0, 1:].tolist()} outside its locking sector, expected "
+            f"one that jams"
         )
-
-    def forces(u: Vector) -> Vector:
-        return np.concatenate([[1.0], -mu * u[1:] / max(float(np.linalg.norm(u[1:])), slip_speed)])
-
-    if not (W @ forces(u0))[0] < 0:
-        raise InputError(
-            f"through_jam: contact {contact} slides along {u0[1:].tolist()} outside its locking sector, expected one "
-            f"that jams"
-        )
+    d, size = process.d, process.start.size
 
     def rate(P: float, y: Vector) -> Vector:
-        """Of u, the impulse, and the works of normal force and friction."""
-        force = forces(y[:d])
-        return np.concatenate([W @ force, force, [y[0], force[1:] @ y[1:d]]])
+        return process.rate(y)
 
     def returned(P: float, y: Vector) -> float:
         return float(y[0])
 
-    y0 = np.concatenate([[0.0], u0[1:], np.zeros(d + 2)])
-    times, path = until(rate, y0, 0.0, returned, scale(W, u0))
+    y0 = np.concatenate([process.start, np.zeros(size + 2)])
+    impulse_scale = scale(process.W, process.start)
+    times, path = until(rate, y0, 0.0, returned, impulse_scale)
     compression = len(times) - 1
     taken = path[-1, -2]
     if restitution > 0:
@@ -101,29 +109,138 @@ def through_jam(
         def given_back(P: float, y: Vector) -> float:
             return float(y[-2] - (1 - restitution**2) * taken)
 
-        more, after = until(rate, path[-1], times[-1], given_back, scale(W, u0))
+        more, after = until(rate, path[-1], times[-1], given_back, impulse_scale)
         times, path = np.concatenate([times, more[1:]]), np.vstack([path, after[1:]])
-    impulse = path[-1, d : 2 * d]
-    v_after = at.v + moved @ impulse
+    impulses = path[-1, size : 2 * size]
+    v_after = now.at.v + process.moved @ impulses
+    own = (impulses.reshape(-1, d) * process.scales)[:, : now.dimension]
+    M = now.at.M
     return Jam(
         normal_impulse=times,
-        velocity=path[:, :d],
+        velocity=path[:, :d] / np.where(process.scales[0] > 0, process.scales[0], 1.0),
         compression=compression,
-        impulse=impulse,
+        impulse=own[0],
         v=v_after,
-        energy_lost=float(at.v @ at.M @ at.v - v_after @ at.M @ v_after) / 2,
+        energy_lost=float(now.at.v @ M @ now.at.v - v_after @ M @ v_after) / 2,
         normal_work=float(path[-1, -2]),
         friction_work=float(path[-1, -1]),
+        others=dict(zip(now.names[1:], own[1:], strict=True)),
     )
 
 
-def check(system: System, contact: int, restitution: float, slip_speed: float) -> None:
-    if not (isinstance(contact, int) and 0 <= contact < len(system.contacts)):
-        raise InputError(f"through_jam: contact is {contact!r}, expected a number below {len(system.contacts)}")
+@dataclass(frozen=True, eq=False)
+class Process:
+    """(2) of the contacts of a snapshot, the one that jams first; rows of spin in units of their patch."""
+
+    W: Dense  # (d k, d k)
+    moved: Dense  # (n, d k)   velocities by impulses
+    start: Vector  # (d k,)   u at the start, normals zero
+    scales: Dense  # (k, d)
+    mu: Vector  # (k,)
+    slip_speed: float
+    steep: float  # rate by dP at which a contact comes back that has been let in
+
+    @classmethod
+    def of(cls, now: Snapshot, slip_speed: float) -> Process:
+        scales = np.column_stack([np.ones(now.contacts), now.sizes])
+        A = now.at.A * scales.reshape(-1, 1)
+        u = (now.u * scales).ravel()
+        u[:: now.dimension] = 0.0
+        moved = response(now.at, A.T)
+        W = A @ moved
+        return cls(W, moved, u, scales, now.mu_kinetic, slip_speed, STEEP / scale(W, u))
+
+    @property
+    def d(self) -> int:
+        return self.scales.shape[1]
+
+    def forces(self, u: Vector) -> Dense:
+        """F (d k, k): of unit normal impulses, with friction against the slips of u."""
+        d, F = self.d, np.zeros((u.size, self.mu.size))
+        for i, slip in enumerate(u.reshape(-1, d)[:, 1:]):
+            F[d * i, i] = 1.0
+            length = max(float(np.linalg.norm(slip)), self.slip_speed)
+            F[d * i + 1 : d * (i + 1), i] = -self.mu[i] * slip / length
+        return F
+
+    def rates(self, u: Vector, F: Dense | None = None) -> Vector:
+        """du/dP."""
+        F = self.forces(u) if F is None else F
+        return self.W @ (F @ self.pushes(u, F))
+
+    def pushes(self, u: Vector, F: Dense) -> Vector:
+        """(1, r) of (2)."""
+        r = np.zeros(self.mu.size)
+        r[0] = 1.0
+        touching = np.flatnonzero(u[:: self.d] <= CLOSED)
+        touching = touching[touching > 0]
+        if touching.size:
+            normal = self.W[:: self.d] @ F
+            back = self.steep * np.minimum(u[self.d * touching], 0.0)  # what errors of integration let in
+            r[touching] = pushing(normal[np.ix_(touching, touching)], normal[touching, 0] + back)
+        return r
+
+    def rate(self, y: Vector) -> Vector:
+        """Of u, the impulses, and the works of the normal force that jams and of all friction."""
+        size, d = self.start.size, self.d
+        u = y[:size]
+        F = self.forces(u)
+        force = F @ self.pushes(u, F)
+        friction = (force * u).reshape(-1, d)[:, 1:].sum()
+        return np.concatenate([self.W @ force, force, [u[0], friction]])
+
+
+def pushing(S: Dense, s: Vector) -> Vector:
+    """r >= 0 with S r + s >= 0 and r ⊥ S r + s, if there is one such r and no other."""
+    found: list[Vector] = []
+    size = float(np.abs(S).max()) + float(np.abs(s).max())
+    for count in range(s.size + 1):
+        for chosen in combinations(range(s.size), count):
+            r, act = np.zeros(s.size), list(chosen)
+            block = S[np.ix_(act, act)]
+            if act and abs(np.linalg.det(block / size)) < SINGULAR:
+                continue
+            r[act] = np.linalg.solve(block, -s[act]) if act else 0.0
+            left = S @ r + s
+            left[act] = 0.0
+            same = any(np.abs(r - other).max() <= SINGULAR * (1 + np.abs(r).max()) for other in found)
+            if (r >= -SINGULAR).all() and (left >= -SINGULAR * size).all() and not same:
+                found.append(r)
+    if len(found) != 1:
+        raise InputError("through_jam: another closed contact jams as well, expected one jam at a time")
+    return np.maximum(found[0], 0.0)
+
+
+def others_of(whole: Snapshot, contact: int) -> list[int]:
+    """The other contacts that are closed and do not part; one that approaches is refused."""
+    kept = []
+    for i, (gap, speed) in enumerate(zip(whole.at.gap, whole.u[:, 0], strict=True)):
+        if i == contact or gap > CLOSED or speed > whole.still:
+            continue
+        if speed < -whole.still:
+            raise InputError(
+                f"through_jam: {whole.names[i]} approaches with {-speed:g} m/s, expected one that is at rest or parts"
+            )
+        kept.append(i)
+    if len(kept) > MOST:
+        raise InputError(f"through_jam: {len(kept)} other contacts are closed, expected at most {MOST}")
+    return kept
+
+
+def check(whole: Snapshot, contact: int, restitution: float, slip_speed: float) -> None:
+    refuse_left_out("through_jam", whole)
+    if not (isinstance(contact, int) and 0 <= contact < whole.contacts):
+        raise InputError(f"through_jam: contact is {contact!r}, expected a number below {whole.contacts}")
     if not 0 <= restitution <= 1:
         raise InputError(f"through_jam: restitution is {restitution!r}, expected a number from 0 to 1")
     if not 0 < slip_speed < math.inf:
         raise InputError(f"through_jam: slip_speed is {slip_speed!r}, expected a positive speed")
+    gap, speed = whole.at.gap[contact], whole.u[contact, 0]
+    if (abs(gap) > CLOSED and not whole.pairs) or abs(speed) > whole.still:
+        raise InputError(
+            f"through_jam: contact {contact} has the gap {gap:g} and the normal velocity {speed:g}, "
+            f"expected both to be zero"
+        )
 
 
 def scale(W: Dense, u: Vector) -> float:

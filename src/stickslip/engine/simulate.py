@@ -32,6 +32,7 @@ from stickslip.engine.watch import JamEvent, JamWatch, watch_for
 from stickslip.errors import InputError, StepFailed
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
+from stickslip.friction.penalty import Penalty
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.contact_states import contact_residuals
 from stickslip.scene.compile import compile_scene
@@ -80,6 +81,11 @@ def simulate(
     none is given. Bodies that nothing touches move by the mean. `q`, `v`, `force`: where a system starts, at rest where
     there is no v, and generalized forces beside its bias, constant or a function of (t, q, v); a scene has its own.
     """
+    if isinstance(friction, Penalty):
+        raise InputError(
+            f"simulate: friction is {friction!r}, springs that have no steps; expected a formulation, or "
+            f"integrate_scene and integrate_system for springs"
+        )
     if not isinstance(world, Scene):
         name = system_name(world)
         if q is None:

@@ -1,8 +1,9 @@
-"""The ContactProblem of the step that an engine would make next: its arrays, with all joint rows, nothing eliminated.
+"""`contact_problem(world, dt)`: the ContactProblem of the step that a scene, a system or a robot would make next.
 
-A row of v stands for each velocity that can change: six for a free body, three for a particle or in the plane, none for
-a body that is fixed or moved as prescribed; the velocities of those go into w and b. All contacts that were found take
-part, whatever a formulation would make of them.
+It has all joint rows, and nothing is eliminated. Of a scene a row of v stands for each velocity that can change: six
+for a free body, three for a particle or in the plane, none for a body that is fixed or moved as prescribed; the
+velocities of those go into w and b. All contacts that were found take part, whatever a formulation would make of
+them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.dynamics.generalized import Given, System, evaluate
 from stickslip.dynamics.joints import JointRows
 from stickslip.engine.engine import Engine
 from stickslip.engine.rows import FOUND
+from stickslip.engine.systems import applied_force, free_velocity, system_problem
+from stickslip.errors import InputError
 from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
+from stickslip.problems.matrix import shortened
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.model import Floats, Kind, Model
 from stickslip.scene.scene import Scene
@@ -52,18 +57,66 @@ def free_rows(model: Model) -> FreeRows:
     return FreeRows(number, body, component)
 
 
+def contact_problem(
+    world: Scene | System,
+    dt: float,
+    q: Given = None,
+    v: Given = None,
+    force: Given = None,
+    formulation: Formulation | None = None,
+) -> ContactProblem:
+    """The problem of the next step of size dt: of a scene as it stands, of a system or robot at (q, v).
+
+    `force`: generalized forces on a system beside its bias. Contacts have spin rows where the formulation has them.
+    """
+    return named_problem("contact_problem", world, dt, q, v, force, formulation)[0]
+
+
+def named_problem(
+    owner: str,
+    world: Scene | System,
+    dt: float,
+    q: Given = None,
+    v: Given = None,
+    force: Given = None,
+    formulation: Formulation | None = None,
+) -> tuple[ContactProblem, tuple[str, ...]]:
+    """The same, and the names of its contacts."""
+    if isinstance(world, Scene):
+        for name, given in (("q", q), ("v", v), ("force", force)):
+            if given is not None:
+                raise InputError(f"{owner}: {name} is given with a Scene, expected it with a System only")
+        problem, pairs = scene_problem(world, dt, formulation)
+        return problem, tuple(f"contact {i}, {a} on {b}" for i, (a, b) in enumerate(pairs))
+    if not hasattr(world, "velocity_map"):
+        raise InputError(f"{owner}: the world is {shortened(world)}, expected a Scene, a System or a Robot")
+    if q is None:
+        raise InputError(f"{owner}: q is missing, expected the coordinates of {world.name!r}")
+    if not (isinstance(dt, int | float) and 0 < dt < np.inf):
+        raise InputError(f"{owner}: dt is {dt!r}, expected a positive step")
+    at = evaluate(world, q, v)
+    free = free_velocity(world, at, dt, applied_force(world, force), 0.0)
+    names = tuple(f"contact {i}, {point.name}" for i, point in enumerate(world.contacts))
+    return system_problem(world, at, dt, free), names
+
+
 def scene_problem(scene: Scene, h: float, formulation: Formulation | None = None) -> SceneProblem:
     """The ContactProblem of a step of size h from the scene as it stands. Contacts have spin rows where the formulation
     has them."""
     model, state, drives = compile_scene(scene)
     engine = Engine(model, state, drives, h, Coulomb() if formulation is None else formulation)
-    problem = contact_problem(engine)
-    contacts, body = engine.work.contacts, model.shape_body
-    sides = (body[shape[: problem.contacts]] for shape in (contacts.shape_a, contacts.shape_b))
-    return SceneProblem(problem, [(scene.names[a], scene.names[b]) for a, b in zip(*sides, strict=True)])
+    problem = engine_problem(engine)
+    return SceneProblem(problem, touching_bodies(engine, scene))
 
 
-def contact_problem(engine: Engine) -> ContactProblem:
+def touching_bodies(engine: Engine, scene: Scene) -> list[tuple[str, str]]:
+    """The two bodies of each contact of the step that was looked at last."""
+    contacts, body, n = engine.work.contacts, engine.model.shape_body, int(engine.work.count[FOUND])
+    sides = (body[shape[:n]] for shape in (contacts.shape_a, contacts.shape_b))
+    return [(scene.names[a], scene.names[b]) for a, b in zip(*sides, strict=True)]
+
+
+def engine_problem(engine: Engine) -> ContactProblem:
     """The problem of the engine's next step."""
     engine.look_ahead()
     model, state, work = engine.model, engine.state, engine.work

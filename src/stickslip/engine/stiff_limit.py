@@ -22,7 +22,9 @@ a contact have the same weight; where they have not, and as a check elsewhere, t
 
     min xᵀ D x   over (2),                                                                                     (4)
 
-to the accuracy of Clarabel.
+to the accuracy of Clarabel. Spin over a patch e_r has the weight of its tangents over e_r². At acceleration level
+forces take the place of impulses, and a contact that slides already has the ray against its slip. Over patches the
+limit is known where none of them slides: there the law of the paper and Coulomb's have the same motion.
 
 [1] Preclik, Popa, Rüde, Regularizing a time-stepping method for rigid multibody dynamics, Multibody Dynamics 2011,
     (24).
@@ -37,18 +39,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from stickslip.dynamics.generalized import Given
+from stickslip.engine.snapshot import World, acceleration_step, closed, has_patches, is_world, slips, snapshot
+from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError, SolveFailed
 from stickslip.friction.active import contact_terms
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.elimination import with_diagonal
+from stickslip.friction.limit_surface import LimitSurface
+from stickslip.friction.stabilisation import GAP
 from stickslip.problems.cone import Law
-from stickslip.problems.matrix import Dense, Vector, as_dense, vector
+from stickslip.problems.matrix import Dense, Vector, as_dense, shortened, vector
 from stickslip.problems.residual import project_cone
 from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.solution import Solution
 from stickslip.solvers.solve import solve
 
+STEP = 1e-3  # of the ContactProblem that a world is looked at through   [s]
 TOL = 1e-13  # asked of the rigid and of the regularised problems, which rounding may not allow
 RESTS = 1e-8  # velocities below this share of the largest are zero
 RANK = 1e-10  # singular values of J D^-½ below this share of the largest are zero
@@ -101,27 +109,60 @@ class StiffLimit:
         return np.diff(np.log(errors)) / np.diff(np.log(s))
 
 
-def stiff_limit(problem: ContactProblem, weights: ArrayLike | None = None) -> StiffLimit:
+def stiff_limit(
+    problem: ContactProblem | World,
+    weights: ArrayLike | None = None,
+    *,
+    q: Given = None,
+    v: Given = None,
+    force: Given = None,
+    dt: float | None = STEP,
+) -> StiffLimit:
     """The limit of stiff springs for the given weights, the compliances of contacts (n, t[, o]) and then of joint rows.
 
-    Without weights they are those of the problem: of its stiffnesses and dampings, and its joint compliances.
+    Of a ContactProblem, or of the step of size `dt` that a scene as it stands, or a system or robot at (q, v) makes
+    next; with dt=None of the forces and accelerations of now, of contacts at rest. Without weights they are those of
+    the problem: of its stiffnesses and dampings, and its joint compliances.
     """
+    if is_world(problem):
+        problem = world_step("stiff_limit", problem, q, v, force, dt)  # type: ignore[arg-type]
+    if not isinstance(problem, ContactProblem):
+        raise InputError(
+            f"stiff_limit: the problem is {shortened(problem)}, expected a ContactProblem, a Scene, a System or a Robot"
+        )
     problem = replace(problem, restitution=np.zeros(problem.contacts))
     D = own_weights(problem) if weights is None else vector("stiff_limit", "weights", weights)
     check_weights(problem, D)
-    impulses, rigid = compliant_step(problem, np.zeros_like(D))
+    impulses, rigid = compliant_step(problem, np.zeros_like(D)) if problem.dimension < 4 else patched_step(problem)
     v = problem.velocity_after(impulses)
-    x, defect = nearest(problem, v, Face.of(problem, D, v, "associated"))
+    face = Face.of(problem, D, v, "associated")
+    if problem.dimension == 4 and face.cones.size < np.count_nonzero(problem.mu[pressed(problem, impulses)] > 0):
+        raise InputError("stiff_limit: a contact over a patch slides, expected all of them at rest")
+    x, defect = nearest(problem, v, face)
     if not defect <= ENOUGH:
         raise SolveFailed(f"stiff_limit: the minimum-norm solution has a defect of {defect:.1e}, not {ENOUGH:g}", rigid)
     columns = problem.H.shape[1]
     return StiffLimit(problem, D, Impulses(x[:columns], x[columns:]), rigid, defect)
 
 
+def world_step(owner: str, world: World, q: Given, v: Given, force: Given, dt: float | None) -> ContactProblem:
+    """The problem of a step, overlaps taken as touching; without a step that of the accelerations."""
+    if dt is not None:
+        step = named_problem(owner, world, dt, q, v, force, LimitSurface() if has_patches(world) else None)[0]
+        return replace(step, gap=np.maximum(step.gap, 0.0))
+    now = closed(owner, snapshot(owner, world, q, v, force))
+    sliding = np.flatnonzero(slips(now).any(axis=1))
+    if sliding.size:
+        name = now.names[int(sliding[0])]
+        raise InputError(f"{owner}: {name} slides, expected contacts at rest at acceleration level; a step has both")
+    return acceleration_step(now)
+
+
 def own_weights(problem: ContactProblem) -> Vector:
     terms = contact_terms(problem, CompliantCone().law(problem.h))
-    contacts = np.column_stack([terms.compliance, *[terms.compliance_tangent] * (problem.dimension - 1)]).ravel()
-    return np.concatenate([contacts, problem.compliance])
+    e = friction_sizes(problem)
+    tangents = terms.compliance_tangent[:, None] / np.where(e > 0, e, 1.0) ** 2
+    return np.concatenate([np.column_stack([terms.compliance, tangents]).ravel(), problem.compliance])
 
 
 def check_weights(problem: ContactProblem, D: Vector) -> None:
@@ -133,10 +174,23 @@ def check_weights(problem: ContactProblem, D: Vector) -> None:
     if not (D > 0).all():
         i = int(np.argmin(D > 0))
         raise InputError(f"stiff_limit: weights[{i}] is {D[i]:g}, expected a positive compliance")
+    if problem.dimension == 4:
+        tangents = D[: problem.H.shape[1]].reshape(-1, 4)[:, 1:]
+        spin = tangents[:, 2] * problem.patch**2
+        uneven = (problem.patch > 0) & (np.abs(spin - tangents[:, 0]) > RANK * tangents[:, 0])
+        uneven |= tangents[:, 0] != tangents[:, 1]
+        if uneven.any():
+            i = int(np.argmax(uneven))
+            raise InputError(
+                f"stiff_limit: the tangents of contact {i}, which has a patch, have weights {tangents[i]}, expected "
+                "equal ones"
+            )
 
 
 def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Solution]:
     """(1) with compliances D, which may be zero."""
+    if problem.dimension == 4:
+        raise InputError("StiffLimit: contacts have patches, expected points for the way to the limit")
     columns, rigid, none = problem.H.shape[1], np.full(problem.contacts, np.inf), np.zeros(problem.contacts)
     step = replace(
         problem,
@@ -154,6 +208,21 @@ def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Soluti
     if not answer.residual <= ENOUGH:
         answer.require()
     return formulation.impulses(step, answer.x), answer
+
+
+def patched_step(problem: ContactProblem) -> tuple[Impulses, Solution]:
+    """The rigid step of contacts over patches. Where none of them slides, both laws have the same motion."""
+    formulation = LimitSurface(stabilisation=GAP)
+    answer = solve(formulation.pose(problem), tol=TOL)
+    if not answer.residual <= ENOUGH:
+        answer.require()
+    return formulation.impulses(problem, answer.x), answer
+
+
+def pressed(problem: ContactProblem, impulses: Impulses) -> NDArray[np.bool_]:
+    """(nc,) the contacts that carry something."""
+    normal = impulses.p[:: problem.dimension]
+    return np.asarray(normal > RESTS * float(np.abs(impulses.p).max(initial=0.0)))
 
 
 def nearest(problem: ContactProblem, v: Vector, face: Face, conic: bool = False) -> tuple[Vector, float]:
@@ -186,12 +255,17 @@ class Face:
     upper: Vector  # (m,)
 
     @classmethod
-    def of(cls, problem: ContactProblem, D: Vector, v: Vector, law: Law) -> Face:
-        """What the velocities v of the rigid problem leave open, where what slides lifts (associated) or does not."""
+    def of(cls, problem: ContactProblem, D: Vector, v: Vector, law: Law, given: Dense | None = None) -> Face:
+        """What the velocities v of the rigid problem leave open, where what slides lifts (associated) or does not.
+        `given`: slips (nc, d - 1) of contacts that slide already, zero for the others."""
         d, columns, n = problem.dimension, problem.H.shape[1], D.size
         mu = contact_terms(problem, CompliantCone().law(problem.h)).mu
+        e = friction_sizes(problem)
         u = (problem.H.T @ v + problem.w).reshape(-1, d)
         u[:, 0] += problem.gap / problem.h
+        u[:, 1:] *= e
+        slides = np.zeros(problem.contacts, bool) if given is None else (given != 0).any(axis=1)
+        mu = np.where(slides, problem.mu_kinetic, mu)
         g = problem.G.T @ v + problem.b
         lift = mu if law == "associated" else np.zeros_like(mu)
         small = RESTS * max(np.abs(u).max(initial=0.0), np.abs(g).max(initial=0.0), free_speed(problem))
@@ -199,20 +273,21 @@ class Face:
         cones, cone_mu, lower, upper = [], [], [], []
         fixed = np.zeros(n)
         for i in range(problem.contacts):
-            slip = float(np.linalg.norm(u[i, 1:]))
+            along = e[i] * given[i] if given is not None and slides[i] else u[i, 1:]
+            slip = float(np.linalg.norm(along))
             if u[i, 0] - lift[i] * slip > small:
                 continue
-            if mu[i] > 0 and slip <= small:
+            if mu[i] > 0 and slip <= small and not slides[i]:
                 cones.append(len(directions))
                 cone_mu.append(mu[i])
-                directions += list(np.eye(n)[d * i : d * i + d])
+                directions += list(np.eye(n)[d * i : d * i + d] * np.concatenate([[1.0], e[i]])[:, None])
                 lower += d * [-np.inf]
                 upper += d * [np.inf]
                 continue
             ray = np.zeros(n)
             ray[d * i] = 1.0
             if mu[i] > 0:
-                ray[d * i + 1 : d * i + d] = -mu[i] * u[i, 1:] / slip
+                ray[d * i + 1 : d * i + d] = -mu[i] * e[i] * along / slip
             directions.append(ray)
             lower.append(0.0)
             upper.append(np.inf)
@@ -230,13 +305,21 @@ class Face:
         return cls(
             fixed=fixed,
             basis=basis,
-            weights=D @ basis**2,
+            weights=np.where(basis.any(axis=0), D @ basis**2, 1.0),
             cones=np.array(cones, np.int64),
             mu=np.array(cone_mu),
             dimension=d,
             lower=np.array(lower),
             upper=np.array(upper),
         )
+
+
+def friction_sizes(problem: ContactProblem) -> Dense:
+    """(nc, d - 1) e of each friction component: 1 along tangents, the patch for spin."""
+    e = np.ones((problem.contacts, problem.dimension - 1))
+    if problem.dimension == 4:
+        e[:, 2] = problem.patch
+    return e
 
 
 def free_speed(problem: ContactProblem) -> float:
@@ -311,8 +394,9 @@ def project(point: Vector, face: Face, root: Vector) -> tuple[Vector, Dense]:
 def cone_projection(point: Vector, mu: float) -> tuple[Vector, Dense]:
     """The nearest point of the cone |r_t| <= μ r_n, and its derivative."""
     d = point.size
-    near = np.array(project_cone(mu, point[0], point[1], point[2] if d == 3 else 0.0))[:d]
     length = float(np.linalg.norm(point[1:]))
+    normal, tangent, _ = project_cone(mu, point[0], length, 0.0)
+    near = np.concatenate([[normal], tangent * point[1:] / length if length > 0 else np.zeros(d - 1)])
     if not near.any():
         return near, np.zeros((d, d))
     if length <= mu * point[0]:

@@ -1,14 +1,15 @@
 """`simulate_system(system, q, v, ...)`: steps of a system in generalized coordinates under any formulation of friction.
 
-One step of size h from (q, v), G the rows of the constraint, e its error, S = G M⁻¹ Gᵀ:
+One step of size h from (q, v), G the rows of the constraint, g its error, ġ = ∂g/∂t, S = G M⁻¹ Gᵀ:
 
     v_f = v + h a(t + h/2, q_m, v_m)            without contacts and constraint, a = M⁻¹ (f - c) at the middle     (1)
-    M(q) v⁺ = M(q) v_f + Aᵀ(q) p + Gᵀ(q) ν      p by the formulation, ν so that G(q) v⁺ = 0                        (2)
+    M(q) v⁺ = M(q) v_f + Aᵀ(q) p + Gᵀ(q) ν      p by the formulation, ν so that G(q) v⁺ + ġ = 0                    (2)
     q⁺ = q moved by h w + D                     w = s v⁺ + (1 - s) v, s = ½, or 1 where something is hit           (3)
-    v_next = v̂ - M⁻¹Gᵀ S⁺ G v̂ at q⁺             v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ G v_f / 2                          (4)
+    v_next = v̂ - M⁻¹Gᵀ S⁺ (G v̂ + ġ) at q⁺       v̂ = v⁺ + (D - D_r)/h + M⁻¹Gᵀ S⁺ (G v_f + ġ) / 2                    (4)
 
 (2) is the ContactProblem of friction/contact_problem.py, so formulations and solvers are those of scenes. All contacts
-take part in every step; those that are open carry nothing. The middle is that of a step along the constraint,
+take part in every step; those that are open carry nothing. Velocities w of surfaces that move and ġ are those of the
+end of the step. The middle is that of a step along the constraint,
 q_m = q moved by h v / 2 and v_m = v + h v̇ / 2. D takes the constraint's error to (1 - RECOVERY) of what it was at the
 start, by Newton's method with the matrices at q; D_r is what of it takes back, and no velocity. (4) gives half of the
 impulse that holds the smooth forces back, for the constraint at q⁺ to give it there: this is RATTLE [1] in the form
@@ -35,7 +36,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from stickslip.dynamics.constrained import drift, pull, response
-from stickslip.dynamics.generalized import Instant, System, evaluate, positive_definite
+from stickslip.dynamics.generalized import (
+    Instant,
+    System,
+    constraint_rows,
+    contact_rows,
+    evaluate,
+    positive_definite,
+)
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.motion import END, MEAN
 from stickslip.engine.engine import accepted, check_scheme, method_number, step_tolerance
@@ -209,13 +217,14 @@ def step_system(
     solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
-    velocity, terms = problem.H.T @ v, contact_terms(problem, formulation.law(h))
+    velocity, terms = problem.H.T @ v + problem.w, contact_terms(problem, formulation.law(h))
     s = share_of(problem, formulation.law(h), terms.bounces, euler, tol, impulses.p, velocity)
     w = s * v + (1.0 - s) * at.v
-    q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w))
-    after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free))
+    q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w), now + h)
+    after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free + problem.b), now + h)
     if len(at.G):
-        after = evaluate(system, q, after.v - pull(after) @ (after.G @ after.v))
+        along = after.v - pull(after) @ (after.G @ after.v + after.constraint_rate)
+        after = evaluate(system, q, along, now + h)
     return SystemStep(
         problem=problem,
         answer=solved.answer,
@@ -267,14 +276,14 @@ def share_of(
     return max(shares, default=END if gain > 0 else MEAN)
 
 
-def onto_constraint(system: System, at: Instant, back: Dense, q: Vector) -> tuple[Vector, Vector]:
-    """q moved by D of (3), and D - D_r."""
+def onto_constraint(system: System, at: Instant, back: Dense, q: Vector, end: float) -> tuple[Vector, Vector]:
+    """q moved by D of (3), and D - D_r; the step ends at the time `end`."""
     shift = np.zeros_like(at.v)
     if system.constraint is None or system.constraint.error is None:
         return q, shift
     left = (1.0 - RECOVERY) * at.constraint_error
     for _ in range(NEWTON):
-        error = vector(system.name, "constraint error", system.constraint.error(q), left.size)
+        error = vector(system.name, "constraint error", system.constraint.error_at(q, end), left.size)
         correction = -back @ (error - left)
         q, shift = system.moved(q, correction), shift + correction
         if np.abs(correction).max() <= ROUNDING * (1.0 + np.abs(q).max()):
@@ -293,10 +302,9 @@ def system_problem(
 ) -> ContactProblem:
     """The ContactProblem (2) of a step of size h from the time `now`; `free` is the velocity v_f that it ends with.
     With `spin`, contacts in space have a row about their normal where one of them has a patch."""
-    contacts = system.contacts
+    contacts, (w, rate) = system.contacts, own_motion(system, at, now + h)
     material: dict[str, Any] = {name: [getattr(contact, name) for contact in contacts] for name in MATERIAL}
-    point = [np.zeros(3) if contact.place is None else contact.place(at.q) for contact in contacts]
-    place = vector(system.name, "place", np.concatenate([*point, np.zeros(0)]), 3 * len(contacts))
+    place = places_of(system, at)
     A = spinning_rows(system, at) if spin else at.A
     return ContactProblem(
         h=h,
@@ -304,6 +312,7 @@ def system_problem(
         f=at.M @ free,
         v=at.v,
         H=A.T,
+        w=with_spin(w, A.shape[0], len(contacts)),
         **frictions(system, at, place, now),
         point=place,
         time=now,
@@ -312,7 +321,14 @@ def system_problem(
         **material,
         previous=previous,
         G=at.G.T,
+        b=rate,
     )
+
+
+def places_of(system: System, at: Instant) -> Vector:
+    """(3 nc,) where contacts are, zeros where they do not say."""
+    place = [np.zeros(3) if contact.place is None else contact.place(at.q) for contact in system.contacts]
+    return vector(system.name, "place", np.concatenate([*place, np.zeros(0)]), 3 * len(place))
 
 
 def frictions(system: System, at: Instant, place: Vector, now: float) -> dict[str, Vector]:
@@ -351,6 +367,23 @@ def spread_states(problem: ContactProblem, contacts: Indices, states: Indices) -
     whole = np.zeros(problem.contacts, np.int64)
     whole[contacts] = states
     return whole
+
+
+def own_motion(system: System, at: Instant, end: float) -> tuple[Vector, Vector]:
+    """w of the surfaces and ∂g/∂t of the constraint at the end of a step."""
+    if not any(contact.moving for contact in system.contacts):
+        w = at.w
+    else:
+        w = np.concatenate([contact_rows(system, i, at.q, end)[1] for i in range(len(system.contacts))])
+    held = system.constraint
+    return w, at.constraint_rate if held is None or not held.moving else constraint_rows(system, held, at.q, end)[1]
+
+
+def with_spin(w: Vector, rows: int, contacts: int) -> Vector:
+    """w of contacts that have so many rows in all; a surface does not spin by itself."""
+    whole = np.zeros((contacts, rows // contacts if contacts else 0))
+    whole[:, : w.size // contacts if contacts else 0] = w.reshape(contacts, -1) if contacts else 0.0
+    return whole.ravel()
 
 
 def applied_force(system: System, force: Force | None) -> Callable[[float, Vector, Vector], Vector]:

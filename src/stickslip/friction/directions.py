@@ -1,6 +1,6 @@
 """Directions in the tangent plane.
 
-    D = F A,   A = [cos jφ; sin jφ],  φ = 2π / n_d,   j = 0 … n_d - 1                                          (1)
+    D = F A,   A = [cos(α + jφ); sin(α + jφ)],  φ = 2π / n_d,   j = 0 … n_d - 1,   α an offset                 (1)
 
 F = (t, o) of the contact, so the columns of A are the directions in its own components. In the plane there are two, the
 two senses of the line. A contact that slides has directions of its own: e_t along its velocity, e_l across.
@@ -16,11 +16,11 @@ from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense
 
 
-def polyhedral_directions(count: int, dimension: int) -> Dense:
+def polyhedral_directions(count: int, dimension: int, offset: float = 0.0) -> Dense:
     """A of (1), (2, count); in the plane (1, 2)."""
     if dimension == 2:
         return np.array([[1.0, -1.0]])
-    return unit_vectors(2 * math.pi / count, count)
+    return unit_vectors(2 * math.pi / count, count, offset)
 
 
 def axes(count: int, dimension: int) -> Dense:
@@ -30,9 +30,10 @@ def axes(count: int, dimension: int) -> Dense:
     return unit_vectors(math.pi / count, count)
 
 
-def unit_vectors(between: float, count: int) -> Dense:
-    """`count` vectors from the first tangent on, with the angle `between` them; exact on the axes."""
-    angle = between * np.arange(count, dtype=np.float64)
+def unit_vectors(between: float, count: int, first: float = 0.0) -> Dense:
+    """`count` vectors from the angle `first` to the first tangent on, with the angle `between` them; exact on the
+    axes."""
+    angle = first + between * np.arange(count, dtype=np.float64)
     vectors: Dense = np.stack([np.cos(angle), np.sin(angle)])
     vectors[np.abs(vectors) < 1e-15] = 0.0
     return vectors

@@ -40,15 +40,18 @@ class Polyhedral(Formulation):
 
     directions: int = 8  # of friction, in the tangent plane; 2 in the plane, whatever is said here
     _: KW_ONLY
+    offset: float = 0.0  # angle of the first direction from the first tangent   [rad]
     stabilisation: Stabilisation = None
 
     def __post_init__(self) -> None:
         check_directions(type(self).__name__, self.directions, 3)
+        if not (isinstance(self.offset, int | float) and math.isfinite(self.offset)):
+            raise InputError(f"{type(self).__name__}: offset is {self.offset!r}, expected an angle in rad")
         super().__post_init__()
 
     def posed(self, rows: ActiveRows) -> Posed:
         """Without a starting point: of the methods of `auto` Lemke's then comes first, and it takes none."""
-        D = polyhedral_directions(self.directions, rows.dimension)
+        D = polyhedral_directions(self.directions, rows.dimension, self.offset)
         unknowns = Unknowns(*polyhedral_unknowns(D, rows.mu, rows.lower, rows.upper))
         return posed_mixed(rows, unknowns, None) if rows.lower.size else posed_lcp(rows, unknowns)
 

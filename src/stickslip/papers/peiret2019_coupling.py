@@ -20,6 +20,7 @@ from stickslip.dynamics.mechanisms import rod, rod_on_its_foot
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.view.comparisons import page
+from stickslip.view.contacts import draw_cone_in_space
 from stickslip.view.figures import DASHED, INK, PAPER, write
 from stickslip.view.trajectories import PALETTE, dress
 
@@ -77,7 +78,7 @@ def draw_figure_2(path: str) -> None:
         axes.set_title(title, fontsize=11, color=INK)
         draw_space(axes, 6.0 if len(frictions) > 1 else 5.0 if frictions[0] > 1 else 3.6)
         for i, mu in enumerate(frictions):
-            draw_cone(axes, c, mu, PALETTE[i if len(frictions) > 1 else k + 2])
+            draw_cone_in_space(axes, c, mu, PALETTE[i if len(frictions) > 1 else k + 2])
         if len(frictions) > 1:
             axes.legend(fontsize=9, frameon=False, loc="upper left", labelcolor=INK)
     write(figure, path)
@@ -99,16 +100,6 @@ def draw_space(axes: Any, half: float) -> None:
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
         axis.set_pane_color(PAPER)
         axis.set_major_locator(MaxNLocator(4, integer=True))
-
-
-def draw_cone(axes: Any, c: FrictionCoupling, mu: float, colour: str) -> None:
-    """The velocity changes by unit normal impulse, as the rim of a cone with its vertex at rest."""
-    n, x, y = c.cone(mu).surface(97).T
-    scale = np.linspace(0.0, 1.0, 2)[:, None]
-    axes.plot_surface(scale * x, scale * y, scale * n, color=colour, alpha=0.25, linewidth=0, rstride=1, cstride=1)
-    axes.plot(x, y, n, color=colour, linewidth=2, label=f"μ = {mu:.3g}")
-    for i in range(0, 96, 12):
-        axes.plot([0, x[i]], [0, y[i]], [0, n[i]], color=colour, linewidth=0.6)
 
 
 # figure 3

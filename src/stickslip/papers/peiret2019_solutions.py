@@ -61,9 +61,9 @@ def equations(announce: Announce) -> Report:
         pushed = solvability_at(system, ARM_POSE, TURNING)
         pulled = solvability_at(system, ARM_POSE, TURNING, TORQUE)
         checks += [
-            Check(f"(46) δu₀, {name}", tuple(pushed.problem.q), known[0], EXACT),
+            Check(f"(46) δu₀, {name}", tuple(pushed.free), known[0], EXACT),
             Check(f"(47) number of solutions, {name}", (pushed.count,), (0,), 0.0),
-            Check(f"(48) δu₀, {name}", tuple(pulled.problem.q), known[1], EXACT),
+            Check(f"(48) δu₀, {name}", tuple(pulled.free), known[1], EXACT),
             Check(f"(49) number of solutions, {name}", (pulled.count,), (2,), 0.0),
             Check(f"(49) λ_n where it slides, {name}", tuple(pulled.solutions[1].normal), (known[2],), EXACT),
             Check(f"(49) λ_n by Painlevé's principle, {name}", painleve(pulled), (0.0,), 0.0),
@@ -73,7 +73,7 @@ def equations(announce: Announce) -> Report:
         checks.append(Check(f"(46), (48) column of λ_n, {name}", tuple(column), COLUMN, EXACT))
     heavy = solvability_at(without_turning_terms(2.0), ARM_POSE, TURNING, TORQUE)
     checks += [
-        Check("(48) δu₀ along n with 2 kg/m", (heavy.problem.q[0],), (HEAVIER,), EXACT),
+        Check("(48) δu₀ along n with 2 kg/m", (heavy.free[0],), (HEAVIER,), EXACT),
         Check("(49) number of solutions with 2 kg/m", (heavy.count,), (0,), 0.0),
     ]
     return Report(
@@ -162,8 +162,8 @@ def title(what: str, pulled: bool) -> str:
 
 def draw_case(axes: Axes, found: Solvability, what: str, wide: float) -> None:
     """The generalized friction cone in the plane of slip and normal, and the arrows δu₀, δu_c and their sum."""
-    W, mu = np.asarray(found.problem.W)[:2, :2], float(found.problem.mu[0])
-    free = found.problem.q[:2] / G
+    W, mu = found.W[:2, :2], float(found.problem.mu[0])
+    free = found.free[:2] / G
     with_slip, against = (W @ [1.0, side * mu] for side in (1.0, -1.0))  # n, t of friction to the right, to the left
     corners = np.array([[0.0, 0.0], 30 * with_slip, 30 * against])[:, ::-1]
     axes.add_patch(Polygon(corners, closed=True, facecolor=PALETTE[0], alpha=0.10, zorder=1))

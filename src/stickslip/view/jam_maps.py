@@ -24,7 +24,7 @@ MU_JAM = r"$\mu_\mathrm{jam}$"
 def draw_jam_map(jam_map: JamMap, path: str | os.PathLike[str], title: str = "") -> None:
     """Draw a map; `title` is its heading."""
     check_path(path)
-    figure = page(7.6, 5.6, title or f"{jam_map.family.system.name}: friction from which on it jams")
+    figure = page(7.6, 5.6, title or f"{jam_map.family.name}: friction from which on it jams")
     axes = figure.subplots()
     if len(jam_map.axes) == 1:
         draw_line(axes, jam_map)

@@ -1,0 +1,61 @@
+"""`existence(problem or world)`: is a solution guaranteed? solvers/existence.py for problems, here for worlds.
+
+Of a scene, a system or a robot: at acceleration level the contacts that touch, of which those that slide have their
+friction from the slip; then, and where contacts have patches, by the theorem of Trinkle and Pang, otherwise by a motion
+that opens every contact. With a step `dt` the problem of that step.
+"""
+
+from __future__ import annotations
+
+from typing import overload
+
+import numpy as np
+
+from stickslip.analysis.matrices import of_snapshot
+from stickslip.analysis.solvability import friction_problem
+from stickslip.dynamics.generalized import Given
+from stickslip.engine.snapshot import World, closed, is_world, snapshot
+from stickslip.errors import InputError
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.limit_surface import LimitSurfaceProblem
+from stickslip.problems.matrix import shortened
+from stickslip.solvers.existence import Existence
+from stickslip.solvers.existence import existence as of_problem
+from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence
+
+
+@overload
+def existence(problem: ConeProblem) -> Existence: ...
+
+
+@overload
+def existence(problem: LimitSurfaceProblem) -> LimitSurfaceExistence: ...
+
+
+@overload
+def existence(
+    problem: World, *, q: Given = None, v: Given = None, force: Given = None, dt: float | None = None
+) -> Existence | LimitSurfaceExistence: ...
+
+
+def existence(
+    problem: ConeProblem | LimitSurfaceProblem | World,
+    *,
+    q: Given = None,
+    v: Given = None,
+    force: Given = None,
+    dt: float | None = None,
+) -> Existence | LimitSurfaceExistence:
+    """Is a solution guaranteed? Of a friction problem, of a scene as it stands, or of a system or robot at (q, v): at
+    acceleration level, or with `dt` of its next step. The certificate of the answer is verified in plain NumPy."""
+    if isinstance(problem, ConeProblem | LimitSurfaceProblem):
+        return of_problem(problem)
+    if not is_world(problem):
+        raise InputError(
+            f"existence: the problem is {shortened(problem)}, expected a ConeProblem, a LimitSurfaceProblem, a Scene, "
+            f"a System or a Robot"
+        )
+    posed, slip, _ = friction_problem("existence", problem, q, v, force, dt)
+    if isinstance(posed, ConeProblem) and np.any(slip):
+        return of_problem(of_snapshot(closed("existence", snapshot("existence", problem, q, v, force))).problem)
+    return of_problem(posed)
