@@ -28,7 +28,7 @@ from stickslip.dynamics.pinocchio import Robot
 from stickslip.errors import InputError
 from stickslip.friction.stabilisation import TOUCHING
 from stickslip.problems.matrix import Dense, Vector
-from stickslip.scene.friction_law import number
+from stickslip.scene.friction_law import number as friction_number
 from stickslip.scene.scene import Scene
 
 Contact: TypeAlias = int | Sequence[Any]  # its number, or the two bodies of a scene
@@ -200,7 +200,7 @@ def still_rows(system: System, q: Vector, contact: int, held: Mapping[Any, How])
         if i in held:
             ways[i] = held[i]
         elif i != contact and gap_of(point, q, 0.0) <= TOUCHING:
-            ways[i] = "sticking" if number(point.friction) else "frictionless"
+            ways[i] = "sticking" if friction_number(point.friction) else "frictionless"
     points = ((f"contact {i}", rows_at(system, i, q), how) for i, how in ways.items() if how != "open")
     return kept_still(G, points)[:2] if ways else (G, G)
 

@@ -282,10 +282,11 @@ def boundary(problem: LimitSurfaceProblem, contact: int, normal: float) -> Dense
 def onto_set(problem: LimitSurfaceProblem, contact: int, normal: float, s: Vector) -> Vector:
     """The nearest friction to s, in forces c / e."""
     form, bound = problem.scaled, float(problem.mu[contact]) * max(normal, 0.0)
-    near, D, kind = np.empty(3), np.empty((3, 3)), form.set
+    near, D, (kind, first, last) = np.empty(3), np.empty((3, 3)), form.set.kind[contact]
     scale = bound if bound > 0 else 1.0
     target = np.ascontiguousarray(s * scale, np.float64)
-    nearest(kind.kind, kind.planes, kind.gauge, form.state[contact], form.alive[contact], bound, target, near, D, False)
+    own = form.set.planes[first:last]
+    nearest(kind, own, form.set.gauge, form.state[contact], form.alive[contact], bound, target, near, D, False)
     return near
 
 
