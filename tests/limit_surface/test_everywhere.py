@@ -204,7 +204,7 @@ def opening_problem(seed):
 def test_wang_monteiro_and_pang_solve_what_opens():
     """A ≻ 0: there is a solution, whatever opens, and the interior point method finds it."""
     opened = 0
-    for seed in range(29):
+    for seed in [*range(29), 155]:  # the last is not solved with σ = 0.8
         answer = ss.PotentialReduction().solve(opening_problem(seed)).require()
         opened += bool((answer.x[::4] < 1e-6).any())
     assert opened > 15

@@ -15,8 +15,8 @@ H = 0; the method may end elsewhere where H' becomes singular. Only for the Elli
 
 σ is what keeps the pairs alike on the way. Where a contact opens all of c_n, s and γ vanish, and κ is not determined;
 with a small σ one pair of it runs ahead into the boundary, steps become short, and the method creeps: of 80 random
-problems with A ≻ 0, of which most have contacts that open, σ = 0.1 solves one in six in 300 steps, a σ that follows the
-length of the steps nine in ten, and σ = 0.8 all, in 109 steps at most.
+problems with A ≻ 0, of which most have contacts that open, σ = 0.1 solves 14 in 300 steps, and σ = 0.8 solves 79. Where
+it ends without a solution it begins again with σ half as far from 1, which solves all.
 
 [1] Wang, Monteiro, Pang, An interior point potential reduction method for constrained equations, Mathematical
     Programming 74 (1996) 159-195.
@@ -38,6 +38,7 @@ from stickslip.solvers.solution import Solution, Status, conclude, start_from
 BOUNDARY = 0.95  # share of the way to where a variable would become zero
 ARMIJO = 1e-4  # share of the slope of ψ that a step must gain
 SHORTEST = 1e-10
+ATTEMPTS = 3  # with σ ever nearer to 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,7 @@ class PotentialReduction:
     """Wang, Monteiro and Pang's method for a LimitSurfaceProblem; an iteration is one linear solve."""
 
     tol: float = 1e-8
-    max_iter: int = 300
+    max_iter: int = 300  # with each σ
     centring: float = 0.8  # σ
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
@@ -58,15 +59,25 @@ class PotentialReduction:
             raise InputError(f"PotentialReduction: centring is {self.centring!r}, expected a number from 0 to below 1")
         started = time.perf_counter()
         equations = Equations.of(problem)
-        z = equations.start(problem.scaled.coordinates(start_from(problem, x0)))
-        ended, steps = Status.MAX_ITER, 0
-        while not judge_limit_surface(problem, equations.forces(z), self.tol)[2] and steps < self.max_iter:
-            found = reduce_potential(equations, z, self.centring)
-            if found is None:
-                ended = Status.STALLED
+        start = equations.start(problem.scaled.coordinates(start_from(problem, x0)))
+        centring, steps = self.centring, 0
+        for _ in range(ATTEMPTS):
+            z, ended, made = self.reduce(equations, start, centring)
+            centring, steps = (1.0 + centring) / 2, steps + made
+            if ended == Status.SOLVED:
                 break
-            z, steps = found, steps + 1
         return conclude(problem, self, equations.forces(z), ended, steps, started)
+
+    def reduce(self, equations: Equations, z: Vector, centring: float) -> tuple[Vector, Status, int]:
+        """From z with one σ; also how it ended, and the steps made."""
+        for steps in range(self.max_iter + 1):
+            if judge_limit_surface(equations.problem, equations.forces(z), self.tol)[2]:
+                return z, Status.SOLVED, steps
+            found = reduce_potential(equations, z, centring) if steps < self.max_iter else z
+            if found is None:
+                return z, Status.STALLED, steps
+            z = found
+        return z, Status.MAX_ITER, self.max_iter
 
 
 @dataclass(frozen=True, eq=False)
