@@ -1,11 +1,11 @@
 """How an island is solved in compiled code: sweeps, and where they are slow corrections of all its blocks at once.
 
 One sweep is made even where the start is good enough: errors within tol, left alone, would add up from step to step.
-After SLOW of them, or one where Newton's method comes first, all blocks are corrected at once, as long as that does
-more, in turn by
+After SLOW of them all blocks are corrected at once, as long as that does more, in turn by
 
     bodies     to first order, in time linear in the blocks (engine/correct.py); not for islands with joints
-    Newton     dense and to second order (engine/newton.py), for up to MOST_ROWS; at once where there are joints or few
+    Newton     dense and to second order (engine/newton.py), for up to MOST_ROWS; after one sweep where there are joints
+               or few rows, else after LONG
 
 and sweeps alone are abandoned once their rate predicts too many more. What is left then is solved outside of the loop
 (engine/outside.py), unless the island is large and its residual what the run accepts: an effort without end for the
@@ -26,7 +26,7 @@ from stickslip.jit import inlined, kernel
 from stickslip.solvers.nsgs import within
 
 CLOSER = 0.7  # share of tol that is aimed for: what is left adds up from step to step
-SLOW = 2  # sweeps after which all blocks are corrected at once
+SLOW, LONG = 2, 8  # sweeps after which all blocks are corrected at once by bodies, and by Newton's method
 OMEGA = 1.3  # over-relaxation of sweeps over large islands, from the fifth on
 AGAIN = (2, 16, 128, 1024, 8192)  # steps after which a large island that keeps its contacts is tried outside
 IN_A_ROW = 3  # steps, each time
@@ -82,7 +82,7 @@ def settle(work, rules, island):
             law.upper, law.q, z, tol, p, answer.u,
         )  # fmt: skip
         helped = made < slow_after
-        while not (solved or helped) and stage < BY_SWEEPS:
+        while not (solved or helped) and stage < BY_SWEEPS and (at_once or stage == BY_BODIES or made >= LONG):
             method = CORRECTION
             error_after, solved = corrected(
                 member, n, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift,
@@ -90,7 +90,7 @@ def settle(work, rules, island):
                 work.islands.label, error, tol, p, answer.u, z,
             )  # fmt: skip
             helped, error = error_after < 0.5 * min(error, before), error_after
-            if not helped and stage == BY_NEWTON:
+            if not helped and (stage == BY_NEWTON or error <= rules.tol):
                 break
             if not helped:
                 stage = BY_NEWTON if size <= MOST_ROWS else BY_SWEEPS
