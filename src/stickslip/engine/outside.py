@@ -9,6 +9,7 @@ bounds, motors of infinite strength, are eliminated first: with W = [A B; Bᵀ C
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,13 +24,14 @@ from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, stepped
 from stickslip.jit import kernel
-from stickslip.problems.matrix import Dense, Indices, Matrix, as_dense
+from stickslip.problems.cone import ConeProblem
+from stickslip.problems.matrix import Dense, Indices, Matrix, Vector, as_dense
 from stickslip.problems.residual import judge
 from stickslip.scene.friction_law import SetTable
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.cone_interior_point import ConeInteriorPoint
 from stickslip.solvers.cone_newton import ConeNewton
-from stickslip.solvers.solution import Solution, Solver, Status
+from stickslip.solvers.solution import Solution, Solver, Status, conclude
 from stickslip.solvers.solve import solve
 
 STEPS = 100  # of the interior point method, and of Newton's: where it converges, it does in fewer
@@ -269,8 +271,11 @@ def finish_sweeps(
         answer = method.solve(problem, start)
         iterations = answer.iterations
         if due and not judge(problem, answer.x, tol)[2]:
-            method = ConeNewton(tol=aim, max_iter=STEPS)
+            started, method = time.perf_counter(), ConeNewton(tol=aim, max_iter=STEPS)
             answer = method.solve(problem, answer.x)
+            answer = conclude(
+                problem, method, within_cones(problem, answer.x), answer.status, answer.iterations, started
+            )
             iterations += answer.iterations
         if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
             answer = replace(answer, status=Status.SOLVED, solver=replace(method, tol=tol))
@@ -284,6 +289,15 @@ def finish_sweeps(
     if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:
         status = Status.INEXACT
     return Solved(posed.decode(answer.x), states, answer, iterations + answer.iterations, status)
+
+
+def within_cones(problem: ConeProblem, x: Vector) -> Vector:
+    """Impulses cut back to their cones, which Newton's method leaves by as much as its tolerance."""
+    r = x.reshape(-1, problem.dimension).copy()
+    r[:, 0] = np.maximum(r[:, 0], 0.0)
+    most, friction = problem.mu * r[:, 0], np.linalg.norm(r[:, 1:], axis=1)
+    r[:, 1:] *= np.divide(most, friction, out=np.ones_like(most), where=friction > most)[:, None]
+    return r.ravel()
 
 
 def put_back(work: Work, members: Indices, impulses: RowImpulses, states: Indices) -> None:
