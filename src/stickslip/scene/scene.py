@@ -318,7 +318,9 @@ class Scene:
         if friction is not None and kinetic is not None and kinetic > friction:
             raise Refused(owner, "friction_kinetic", kinetic, f"at most friction {friction}")
         pair = (min(first, second), max(first, second))
-        self.overrides[pair] = checked
+        self.overrides.pop(pair, None)
+        if checked:  # else the two keep their materials
+            self.overrides[pair] = checked
         if truth(owner, "collide", collide):
             self.apart.discard(pair)
         else:
