@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon, Wedge
-from matplotlib.ticker import MaxNLocator
 
 from stickslip.analysis.coupling import FrictionCoupling, system_coupling
 from stickslip.dynamics.mechanisms import rod, rod_on_its_foot
 from stickslip.papers.catalogue import Announce
 from stickslip.papers.report import Check, Report
 from stickslip.view.comparisons import page
-from stickslip.view.contacts import draw_cone_in_space
+from stickslip.view.contacts import draw_cone_in_space, draw_space
 from stickslip.view.figures import DASHED, INK, PAPER, write
 from stickslip.view.trajectories import PALETTE, dress
 
@@ -76,33 +75,13 @@ def draw_figure_2(path: str) -> None:
     for k, (title, frictions) in enumerate(panels):
         axes: Any = figure.add_subplot(1, 3, k + 1, projection="3d")
         axes.set_title(title, fontsize=11, color=INK)
-        draw_space(axes, 6.0 if len(frictions) > 1 else 5.0 if frictions[0] > 1 else 3.6)
+        half = 6.0 if len(frictions) > 1 else 5.0 if frictions[0] > 1 else 3.6
+        draw_space(axes, half, (r"$m\,\delta u_x$", r"$m\,\delta u_y$", r"$m\,\delta u_n$"))
         for i, mu in enumerate(frictions):
             draw_cone_in_space(axes, c, mu, PALETTE[i if len(frictions) > 1 else k + 2])
         if len(frictions) > 1:
             axes.legend(fontsize=9, frameon=False, loc="upper left", labelcolor=INK)
     write(figure, path)
-
-
-def draw_space(axes: Any, half: float) -> None:
-    """The tangent plane, as wide as twice `half`, the normal, and the view."""
-    square = np.array([[-half, half], [-half, half]])
-    axes.plot_surface(square, square.T, np.zeros((2, 2)), color=INK, alpha=0.10, linewidth=0)
-    axes.plot([0, 0], [0, 0], [0, half], color=INK, linewidth=1, linestyle=DASHED)
-    axes.set(xlim=(-half, half), ylim=(-half, half), zlim=(-half / 3, half))
-    axes.set_box_aspect((1, 1, 0.72), zoom=0.98)
-    axes.set_xlabel(r"$m\,\delta u_x$", color=INK)
-    axes.set_ylabel(r"$m\,\delta u_y$", color=INK, labelpad=3)
-    axes.set_zlabel(r"$m\,\delta u_n$", color=INK, labelpad=-1)
-    axes.tick_params(colors=INK, labelsize=7)
-    axes.view_init(elev=12, azim=-72)
-    axes.set_facecolor(PAPER)
-    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-        axis.set_pane_color(PAPER)
-        axis.set_major_locator(MaxNLocator(4, integer=True))
-
-
-# figure 3
 
 
 def figure_3(announce: Announce) -> Report:

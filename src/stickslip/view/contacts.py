@@ -53,7 +53,8 @@ def draw_cone(
     if not flat:
         space: Any = sheet.add_subplot(1, 2, 1, projection="3d")
         rims = [coupling.cone(one).surface(RIM) for one in frictions]
-        draw_space(space, 1.05 * max(float(np.abs(rim).max()) for rim in rims), "δu", "1/kg")
+        labels = tuple(f"$δu_{axis}$ [1/kg]" for axis in "ton")
+        draw_space(space, 1.05 * max(float(np.abs(rim).max()) for rim in rims), labels)
         for i, one in enumerate(frictions):
             draw_cone_in_space(space, coupling, one, PALETTE[i % len(PALETTE)])
         space.legend(fontsize=9, frameon=False, loc="upper left", labelcolor=INK)
@@ -61,16 +62,16 @@ def draw_cone(
     write(sheet, path)
 
 
-def draw_space(axes: Any, half: float, letter: str, unit_: str) -> None:
-    """The tangent plane, as wide as twice `half`, the normal, and the view."""
+def draw_space(axes: Any, half: float, labels: tuple[str, ...]) -> None:
+    """The tangent plane, as wide as twice `half`, the normal, the three axes and the view."""
     square = np.array([[-half, half], [-half, half]])
     axes.plot_surface(square, square.T, np.zeros((2, 2)), color=INK, alpha=0.10, linewidth=0)
     axes.plot([0, 0], [0, 0], [0, half], color=INK, linewidth=1, linestyle=DASHED)
     axes.set(xlim=(-half, half), ylim=(-half, half), zlim=(-half / 3, half))
     axes.set_box_aspect((1, 1, 0.72), zoom=0.95)
-    axes.set_xlabel(f"${letter}_t$ [{unit_}]", color=INK)
-    axes.set_ylabel(f"${letter}_o$ [{unit_}]", color=INK, labelpad=3)
-    axes.set_zlabel(f"${letter}_n$ [{unit_}]", color=INK, labelpad=-1)
+    axes.set_xlabel(labels[0], color=INK)
+    axes.set_ylabel(labels[1], color=INK, labelpad=3)
+    axes.set_zlabel(labels[2], color=INK, labelpad=-1)
     look_of(axes)
 
 
