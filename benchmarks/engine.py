@@ -202,7 +202,7 @@ def looped(kind: Kind, setting: Setting, scene: ss.Scene, cap: float) -> tuple[f
     run = Run(Engine(model, state, drives, setting.dt, law, law.solver, kind.tol, True), scene.names)
     begun = started = thread_time()
     first = made = 0
-    for columns, _ in run.chunks(setting.before + setting.steps):
+    for columns, *_ in run.chunks(setting.before + setting.steps):
         made += columns["time"].size
         if first == 0 and made >= setting.before > 0:
             first, started = made, thread_time()

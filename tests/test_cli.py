@@ -1,5 +1,6 @@
 """The command line: what it prints, and its exit codes."""
 
+import os
 import re
 
 import h5py
@@ -16,7 +17,7 @@ from stickslip.problems.cone import ConeProblem
 from stickslip.problems.files import save
 from stickslip.problems.lcp import LCP
 
-SOLVED, NOT_SOLVED, BAD_INPUT = 0, 1, 2
+SOLVED, NOT_SOLVED, BAD_INPUT, STOPPED = 0, 1, 2, 130
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_version(run):
 def test_help_names_the_commands(run):
     result = run("--help")
     assert result.exit_code == 0
-    for command in ("compare", "demo", "jam", "paper", "run", "solve"):
+    for command in ("compare", "demo", "jam", "paper", "run", "solve", "sweep"):
         assert f"  {command} " in result.output
 
 
@@ -346,3 +347,94 @@ def test_a_number_that_is_not_met_is_exit_code_1(run, monkeypatch):
     result = run("paper", "peiret2017-rank")
     assert result.exit_code == NOT_SOLVED
     assert one_sentence(result) == "stickslip: not met: wrong\n"
+
+
+SCENE = """
+bodies:
+  - {shape: plane}
+  - {shape: sphere, radius: 0.5, mass: 1.0, position: [0, 0, 0.5]}
+run: {duration: 0.02, dt: 0.01}
+"""
+
+
+@pytest.fixture
+def scene(tmp_path):
+    (tmp_path / "scene.yaml").write_text(SCENE)
+    return "scene.yaml"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--duration", "1e308"), "duration is 1e+308"),
+        (("--duration", "1e30"), "expected at most 1e+09"),
+        (("--dt", "1e-300"), "expected at most 1e+09"),
+        (("--duration", "nan"), "duration is nan"),
+        (("--dt", "inf"), "dt is inf"),
+        (("--dt", "-0.01"), "dt is -0.01"),
+        (("--tol", "inf"), "tol is inf"),
+        (("--tol", "nan"), "tol is nan"),
+        (("--tol", "0"), "tol is 0"),
+        (("--accept", "nan"), "accept is nan"),
+        (("--solver", ""), "solver is ''"),
+        (("--solver", "nonsense"), "solver is 'nonsense'"),
+        (("--friction", ""), "friction is ''"),
+        (("--friction", "phantom:directions=1000000000"), "directions is 1000000000"),
+        (("--plot", "x" * 5000 + ".png"), "cannot be written"),
+    ],
+)
+def test_options_of_a_run_that_cannot_be(run, scene, options, said):
+    result = run("run", scene, *options)
+    assert result.exit_code == BAD_INPUT
+    sentence = one_sentence(result)
+    assert said in sentence
+    assert len(sentence) < 500
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("jam", "rod", "--resolution", str(10**9)), "resolution is 1000000000"),
+        (("jam", "arm", "--resolution", "10000"), "at most 4e+06 poses"),
+        (("jam", "rod", "--resolution", "2"), "resolution is 2"),
+        (("jam", "rod", "--joint", "theta=10:20", "--joint", "theta=30:40"), "names 'theta' twice"),
+        (("jam", "rod", "--joint", "theta=nan:20"), "theta"),
+        (("push", "peg", "--radius", "nan"), "radius is nan"),
+        (("push", "peg", "--depth", "1e300"), "depth is 1e+300"),
+        (("push", "peg", "--window", "0,inf,0,1"), "window"),
+    ],
+)
+def test_options_of_analyses_that_cannot_be(run, arguments, said):
+    result = run(*arguments)
+    assert result.exit_code == BAD_INPUT
+    assert said in one_sentence(result)
+
+
+@pytest.mark.parametrize("command", ["run", "solve", "jam"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "long name", "empty", "binary", "missing"])
+def test_files_that_are_none(run, tmp_path, command, kind):
+    name = "file" if kind != "long name" else 5000 * "x"
+    match kind:
+        case "pipe":
+            os.mkfifo(tmp_path / name)
+        case "folder":
+            (tmp_path / name).mkdir()
+        case "empty":
+            (tmp_path / name).write_bytes(b"")
+        case "binary":
+            (tmp_path / name).write_bytes(bytes(range(256)))
+    if command == "jam":
+        pytest.importorskip("pinocchio")
+    result = run(command, name, *(("--frame", "tip") if command == "jam" else ()))
+    assert result.exit_code == BAD_INPUT
+    assert len(one_sentence(result)) < 500
+
+
+def test_ctrl_c_is_one_sentence(run, solvable, monkeypatch):
+    def stopped(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stickslip.solvers.solve.solve", stopped)
+    result = run("solve", solvable)
+    assert result.exit_code == STOPPED
+    assert one_sentence(result) == "stickslip: stopped\n"

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import stickslip as ss
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -30,3 +32,19 @@ def test_links_lead_somewhere(page):
 
 def test_there_are_examples():
     assert all(BLOCK.search(page.read_text()) for page in PAGES)
+
+
+def test_the_table_of_papers_names_what_exists():
+    """Each row has functions of the package and a test that is there, and no row is done partly."""
+    lines = (ROOT / "docs" / "papers.md").read_text().splitlines()
+    rows = [line.split("|")[1:-1] for line in lines if "`test_" in line]
+    texts = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py")]
+    tests = {name for text in texts for name in re.findall(r"def (test_\w+)", text)}
+    assert len(rows) > 50
+    for row in rows:
+        *_, functions, test = row
+        names = re.findall(r"`(\w+)`", functions)
+        assert names, row
+        assert [name for name in names if not hasattr(ss, name)] == []
+        assert set(re.findall(r"`(\w+)`", test)) <= tests, test
+        assert "partly" not in "".join(row)

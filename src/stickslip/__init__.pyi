@@ -1,5 +1,8 @@
 # The public names of stickslip, each with the module that defines it: read by type checkers, and by __init__.py.
 
+from stickslip.analysis.audit import Audit as Audit
+from stickslip.analysis.audit import audit as audit
+from stickslip.analysis.audit import audit_settings as audit_settings
 from stickslip.analysis.coupling import FrictionCone as FrictionCone
 from stickslip.analysis.coupling import FrictionCoupling as FrictionCoupling
 from stickslip.analysis.coupling import Sliding as Sliding
@@ -42,6 +45,8 @@ from stickslip.dynamics.mechanisms import arm as arm
 from stickslip.dynamics.mechanisms import peg as peg
 from stickslip.dynamics.mechanisms import planar_rod as planar_rod
 from stickslip.dynamics.mechanisms import rod as rod
+from stickslip.dynamics.mujoco import LoadedModel as LoadedModel
+from stickslip.dynamics.mujoco import load_model as load_model
 from stickslip.dynamics.pinocchio import FramePoint as FramePoint
 from stickslip.dynamics.pinocchio import Robot as Robot
 from stickslip.dynamics.pinocchio import load_robot as load_robot
@@ -49,10 +54,13 @@ from stickslip.engine.integrate import integrate_system as integrate_system
 from stickslip.engine.integrate_scene import integrate_scene as integrate_scene
 from stickslip.engine.jam import Jam as Jam
 from stickslip.engine.jam import through_jam as through_jam
+from stickslip.engine.resume import resume as resume
 from stickslip.engine.simulate import simulate as simulate
 from stickslip.engine.simulation import Simulation as Simulation
 from stickslip.engine.step_problem import contact_problem as contact_problem
 from stickslip.engine.stiff_limit import stiff_limit as stiff_limit
+from stickslip.engine.system_simulation import SystemSimulation as SystemSimulation
+from stickslip.engine.system_trajectory import ModelTrajectory as ModelTrajectory
 from stickslip.engine.system_trajectory import PenaltyRun as PenaltyRun
 from stickslip.engine.system_trajectory import SystemTrajectory as SystemTrajectory
 from stickslip.engine.systems import simulate_system as simulate_system
@@ -62,7 +70,9 @@ from stickslip.errors import FileError as FileError
 from stickslip.errors import InexactWarning as InexactWarning
 from stickslip.errors import InputError as InputError
 from stickslip.errors import IntegrationFailed as IntegrationFailed
+from stickslip.errors import ModelWarning as ModelWarning
 from stickslip.errors import RangeFailed as RangeFailed
+from stickslip.errors import RunFailed as RunFailed
 from stickslip.errors import SolveFailed as SolveFailed
 from stickslip.errors import StepFailed as StepFailed
 from stickslip.friction.anitescu_potra import AnitescuPotra as AnitescuPotra
@@ -85,6 +95,8 @@ from stickslip.friction.phantom import Phantom as Phantom
 from stickslip.friction.stabilisation import Gap as Gap
 from stickslip.friction.stabilisation import Relaxation as Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle as StewartTrinkle
+from stickslip.lab.view import Lab as Lab
+from stickslip.lab.view import view as view
 from stickslip.problems.cone import BodyForm as BodyForm
 from stickslip.problems.cone import ConeProblem as ConeProblem
 from stickslip.problems.contact_states import State as State
@@ -120,6 +132,7 @@ from stickslip.solvers.conic import Conic as Conic
 from stickslip.solvers.contact_modes import ModeSolutions as ModeSolutions
 from stickslip.solvers.contact_modes import jamming_factor as jamming_factor
 from stickslip.solvers.contact_modes import search_modes as search_modes
+from stickslip.solvers.cylinder_newton import CylinderNewton as CylinderNewton
 from stickslip.solvers.diagnosis import Diagnosis as Diagnosis
 from stickslip.solvers.enumeration import Enumeration as Enumeration
 from stickslip.solvers.enumeration import all_solutions as all_solutions
@@ -144,6 +157,13 @@ from stickslip.solvers.solution import Solution as Solution
 from stickslip.solvers.solve import Auto as Auto
 from stickslip.solvers.solve import solve as solve
 from stickslip.solvers.status import Status as Status
+from stickslip.sweeps.ensemble import Ensemble as Ensemble
+from stickslip.sweeps.ensemble import ensemble as ensemble
+from stickslip.sweeps.sweep import FailedRuns as FailedRuns
+from stickslip.sweeps.sweep import Sweep as Sweep
+from stickslip.sweeps.sweep import SweepStopped as SweepStopped
+from stickslip.sweeps.sweep import sweep as sweep
+from stickslip.view.audits import draw_audit as draw_audit
 from stickslip.view.contacts import draw_cone as draw_cone
 from stickslip.view.contacts import draw_limit_surface as draw_limit_surface
 from stickslip.view.contacts import draw_solutions as draw_solutions

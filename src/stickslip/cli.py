@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import textwrap
 import warnings
@@ -11,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stickslip import __version__
-from stickslip.errors import InexactWarning, InputError, SolveFailed, replacing
+from stickslip.errors import (
+    InexactWarning,
+    InputError,
+    IntegrationFailed,
+    RangeFailed,
+    RunFailed,
+    SolveFailed,
+    replacing,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,24 +33,96 @@ if TYPE_CHECKING:
     from stickslip.papers.report import Check, Report
     from stickslip.scene.files import RunSettings
     from stickslip.solvers.solution import Solution
+    from stickslip.sweeps.sweep import Sweep
 
-NOT_SOLVED, BAD_INPUT = 1, 2  # exit codes
+NOT_SOLVED, BAD_INPUT, STOPPED = 1, 2, 130  # exit codes
 LISTED = 12  # bodies whose final state `run` prints
+ROWS = 40  # of the table that `sweep` prints
 PLAIN_WIDTH = 80  # columns where the output is no terminal
 
 
 class OneSentence(click.Group):
-    """Our own errors as one sentence on stderr, without a traceback."""
+    """What goes wrong as one sentence on stderr, without a traceback."""
+
+    def main(self, *given: Any, **settings: Any) -> Any:
+        occupy_streams()
+        return super().main(*given, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a full disk is to be known here, not when Python ends
+            return result
         except InputError as error:
-            click.echo(f"stickslip: {error}", err=True)
-            ctx.exit(BAD_INPUT)
-        except SolveFailed as error:
-            click.echo(f"stickslip: {error}", err=True)
-            ctx.exit(NOT_SOLVED)
+            end(ctx, str(error), BAD_INPUT)
+        except (SolveFailed, RunFailed, IntegrationFailed, RangeFailed) as error:
+            end(ctx, str(error), NOT_SOLVED)
+        except MemoryError:
+            end(ctx, "there is not enough memory for this", BAD_INPUT)
+        except KeyboardInterrupt as stopped:
+            end(ctx, told_of(stopped), STOPPED)
+        except BrokenPipeError:
+            raise  # `| head`: click ends without a word
+        except OSError as error:  # of the output; files have sentences of their own
+            silence(sys.stdout)
+            end(ctx, f"the output cannot be written ({error.strerror or error})", BAD_INPUT)
+
+
+def end(ctx: click.Context, sentence: str, code: int) -> None:
+    """End the command with a sentence."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        silence(sys.stdout)
+    click.echo(f"stickslip: {sentence}", err=True)
+    ctx.exit(code)
+
+
+def told_of(stopped: KeyboardInterrupt) -> str:
+    """What Ctrl-C leaves."""
+    run = getattr(stopped, "trajectory", None)
+    if run is None:
+        return "stopped"
+    path = run._record.path
+    kept = f", which are in {path}; stickslip run --resume {path} goes on" if path else ", which were not saved"
+    return f"stopped after {len(run)} steps{kept}"
+
+
+def occupy_streams() -> None:
+    """Where a stream is closed its number is free, and a file that is opened next would take it and what is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+
+
+def silence(stream: Any) -> None:
+    """Let what is left to print go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def check_outputs(command: str, read: str | None, **written: str | None) -> None:
+    """A command writes over nothing that it reads, and nothing twice."""
+    taken = {} if read is None else {"what is read": read}
+    for option, path in written.items():
+        if path is None:
+            continue
+        for other, name in taken.items():
+            if same_file(path, name):
+                raise InputError(f"{command}: --{option} is {path!r}, which is {other}, expected another file")
+        taken[f"that of --{option}"] = path
+
+
+def same_file(a: str, b: str) -> bool:
+    try:
+        return os.path.realpath(a) == os.path.realpath(b) or os.path.samefile(a, b)
+    except (OSError, ValueError):
+        return False
 
 
 @click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,6 +150,7 @@ def solve(ctx: click.Context, file: str, method: str, tol: float | None, target:
 
     if target is not None and not target.endswith((".npz", ".h5")):
         raise InputError(f"solve: --save is {target!r}, expected a name that ends with .npz or .h5")
+    check_outputs("solve", file, save=target)
     problem = load(file)
     if every:
         show_all(problem, tol)
@@ -97,7 +179,7 @@ def show_all(problem: Any, tol: float | None) -> None:
 
 
 @main.command()
-@click.argument("scene", metavar="SCENE.yaml")
+@click.argument("scene", metavar="SCENE.yaml", required=False)
 @click.option("--duration", type=float, help="Seconds to simulate.  [default: what the file says]")
 @click.option("--dt", type=float, help="Step in seconds.  [default: what the file says]")
 @click.option("--friction", metavar="NAME", help="A formulation, such as phantom or stewart_trinkle:directions=4.")
@@ -105,6 +187,7 @@ def show_all(problem: Any, tol: float | None) -> None:
 @click.option("--tol", type=float, help="Residual that each step aims for.")
 @click.option("--accept", type=float, help="Residual that is good enough to go on with.  [default: 1e-2]")
 @click.option("--save", "target", metavar="PATH", help="Write the trajectory to an HDF5 file while it runs.")
+@click.option("--resume", "begun", metavar="PATH", help="Go on with the run in this file, instead of a scene.")
 @click.option("--plot", "picture", metavar="PATH", help="Draw the run as .png, .pdf or .svg.")
 @click.option(
     "--what",
@@ -114,9 +197,69 @@ def show_all(problem: Any, tol: float | None) -> None:
     help="What --plot draws.",
 )
 @click.option("--keep-going", is_flag=True, help="Go on after a step that is not solved.")
+@click.option("--every", default=1, show_default=True, help="Steps that become one in the trajectory.")
 @click.pass_context
 def run(
     ctx: click.Context,
+    scene: str | None,
+    duration: float | None,
+    dt: float | None,
+    friction: str | None,
+    solver: str | None,
+    tol: float | None,
+    accept: float | None,
+    target: str | None,
+    begun: str | None,
+    picture: str | None,
+    what: Any,
+    keep_going: bool,
+    every: int,
+) -> None:
+    """Simulate a scene and print what came of it. Options go before what the section `run` of the file says.
+
+    Exit code 0: every step solved, or accepted. 1: a step was not. 2: bad input.
+    """
+    from stickslip.view.figures import check_path
+
+    if picture is not None:
+        check_path(picture)
+    check_outputs("run", scene if begun is None else begun, save=target, plot=picture)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InexactWarning)  # said in the table
+        if begun is not None:
+            given = {"SCENE.yaml": scene, "dt": dt, "friction": friction, "solver": solver, "tol": tol}
+            given |= {"accept": accept, "save": target, "keep-going": keep_going or None}
+            given |= {"every": None if every == 1 else every}
+            trajectory, name = go_on(begun, duration, given), begun
+        elif scene is None:
+            raise InputError("run: SCENE.yaml is missing, expected the name of a scene file, or --resume")
+        else:
+            trajectory = run_scene(scene, duration, dt, friction, solver, tol, accept, target, keep_going, every)
+            name = scene
+    show_run(terminal(), name, trajectory)
+    click.echo("")
+    if target is not None or begun is not None:
+        click.echo(f"trajectory written to {begun or target}")
+    if picture is not None:
+        trajectory.plot(picture, what)
+        click.echo(f"{what} drawn in {picture}")
+    if trajectory.failures.size:
+        first, count = int(trajectory.failures[0]), trajectory.failures.size
+        click.echo(f"stickslip: {count} of {len(trajectory)} steps were not solved, the first is {first}", err=True)
+        ctx.exit(NOT_SOLVED)
+
+
+def go_on(path: str, duration: float | None, given: dict[str, Any]) -> Trajectory:
+    """Go on with the run in a file, which has its own settings."""
+    from stickslip.engine.resume import resume
+
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"run: {name} is given with --resume, expected none: the run goes on as it began")
+    return resume(path, duration)
+
+
+def run_scene(
     scene: str,
     duration: float | None,
     dt: float | None,
@@ -125,50 +268,31 @@ def run(
     tol: float | None,
     accept: float | None,
     target: str | None,
-    picture: str | None,
-    what: Any,
     keep_going: bool,
-) -> None:
-    """Simulate a scene and print what came of it. Options go before what the section `run` of the file says.
-
-    Exit code 0: every step solved, or accepted. 1: a step was not. 2: bad input.
-    """
+    every: int,
+) -> Trajectory:
+    """Simulate the scene in a file, as that and the options say."""
     from stickslip.engine.names import formulation, read_formulation, solver_named
     from stickslip.engine.simulate import simulate
     from stickslip.scene.files import load_run
-    from stickslip.view.figures import check_path
 
-    if picture is not None:
-        check_path(picture)
     loaded, settings = load_run(scene)
     seconds, step = given_or_said(scene, duration, settings, "duration"), given_or_said(scene, dt, settings, "dt")
     said = settings.friction
     law = None if said is None else formulation(said.name, **said.settings)
     method = None if settings.solver is None else solver_named(settings.solver.name, settings.solver.settings)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InexactWarning)  # said in the table
-        trajectory = simulate(
-            loaded,
-            seconds,
-            step,
-            law if friction is None else read_formulation(friction),
-            method if solver is None else solver,
-            settings.tol if tol is None else tol,
-            path=target,
-            keep_going=keep_going,
-            accept=settings.accept if accept is None else accept,
-        )
-    show_run(terminal(), scene, trajectory)
-    click.echo("")
-    if target is not None:
-        click.echo(f"trajectory written to {target}")
-    if picture is not None:
-        trajectory.plot(picture, what)
-        click.echo(f"{what} drawn in {picture}")
-    if trajectory.failures.size:
-        first, count = int(trajectory.failures[0]), trajectory.failures.size
-        click.echo(f"stickslip: {count} of {len(trajectory)} steps were not solved, the first is {first}", err=True)
-        ctx.exit(NOT_SOLVED)
+    return simulate(
+        loaded,
+        seconds,
+        step,
+        law if friction is None else read_formulation(friction),
+        method if solver is None else solver,
+        settings.tol if tol is None else tol,
+        path=target,
+        keep_going=keep_going,
+        accept=settings.accept if accept is None else accept,
+        every=every,
+    )
 
 
 @main.command()
@@ -205,6 +329,7 @@ def compare(
 
     if figure is not None:
         check_path(figure)
+    check_outputs("compare", scene, figure=figure)
     loaded, settings = load_run(scene)
     steps = [given_or_said(scene, None, settings, "dt")] if dts is None else numbers("--dt", dts)
     comparison = compare_runs(
@@ -226,6 +351,103 @@ def compare(
         draw_comparison(comparison, figure)
         click.echo(f"paths and errors drawn in {figure}")
     end_if_failed(ctx, comparison)
+
+
+@main.command()
+@click.argument("scene", metavar="SCENE.yaml")
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="What varies: FROM:TO:COUNT, or values with commas. A name is that of a material (friction), of a body or "
+    "joint (box.velocity.y, elbow.speed), gravity, or of the run (dt, duration, law, solver, tol, accept). Repeatable.",
+)
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="What is kept of a run, such as box.position.x, energy:max or residual. Repeatable.",
+)
+@click.option("--duration", type=float, help="Seconds to simulate.  [default: what the file says]")
+@click.option("--dt", type=float, help="Step in seconds.  [default: what the file says]")
+@click.option("--law", metavar="NAME", help="A formulation of friction for all runs.  [default: what the file says]")
+@click.option("--out", metavar="PATH", help="An HDF5 file that grows with the sweep, and from which it goes on.")
+@click.option("--fresh", is_flag=True, help="Begin anew where that file holds another sweep.")
+@click.option("--retry", is_flag=True, help="Run those again that failed.")
+@click.option("--keep", metavar="FOLDER", help="Keep the trajectory of every run.")
+@click.option("--engine", default="threads", show_default=True, help="threads, processes, dask, dask:ADDRESS or mpi.")
+@click.option("--workers", type=int, help="How many runs at a time.  [default: one for each core]")
+@click.option("--csv", metavar="PATH", help="Write the table as text.")
+@click.option("--plot", "picture", metavar="PATH", help="Draw it: one measure over one or two parameters.")
+@click.option("--map", "as_map", is_flag=True, help="Draw --plot as a map over two parameters.")
+@click.pass_context
+def sweep(
+    ctx: click.Context,
+    scene: str,
+    vary: tuple[str, ...],
+    measures: tuple[str, ...],
+    duration: float | None,
+    dt: float | None,
+    law: str | None,
+    out: str | None,
+    fresh: bool,
+    retry: bool,
+    keep: str | None,
+    engine: str,
+    workers: int | None,
+    csv: str | None,
+    picture: str | None,
+    as_map: bool,
+) -> None:
+    """Run a scene for all combinations of some values, and print the table.
+
+    \b
+    stickslip sweep box.yaml --vary friction=0.1:1.0:50 --vary dt=1e-3,1e-2 \\
+        --measure box.position.x --out sweep.h5
+
+    The same command goes on from what is in --out. Exit code 0: every run done. 1: some failed. 2: bad input.
+    130: stopped by Ctrl-C, with what was done in --out.
+    """
+    from stickslip.scene.files import load_run
+    from stickslip.sweeps.sweep import FailedRuns, SweepStopped
+    from stickslip.sweeps.sweep import sweep as sweep_scene
+    from stickslip.view.figures import check_path
+
+    if picture is not None:
+        check_path(picture)
+    loaded, settings = load_run(scene)
+    over = dict(map(varied_values, vary))
+    if not over:
+        raise InputError("sweep: --vary is missing, expected what varies, such as --vary friction=0.1:1.0:10")
+    if picture is not None and as_map and len(over) < 2:
+        raise InputError(f"sweep: --map has {len(over)} parameters, expected two, by --vary")
+    fixed = run_values(scene, settings, over, duration=duration, dt=dt, law=law)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FailedRuns)  # said below
+            found = sweep_scene(
+                loaded, over, measure=measures or None, engine=engine, workers=workers, out=out, keep=keep,
+                retry=retry, fresh=fresh, **fixed,
+            )  # fmt: skip
+    except SweepStopped as stopped:
+        where = "" if out is None else f"; they are in {out}, and the same command goes on from there"
+        click.echo(f"stickslip: {stopped}{where}", err=True)
+        ctx.exit(STOPPED)
+    show_sweep(found)
+    if csv is not None:
+        found.save_csv(csv)
+        click.echo(f"table written to {csv}")
+    if out is not None:
+        click.echo(f"table kept in {out}")
+    if picture is not None:
+        draw_sweep(found, list(over), picture, as_map)
+        click.echo(f"drawn in {picture}")
+    if found.failed.size:
+        first = int(found.failed[0])
+        said = f"{found.failed.size} of {len(found)} runs failed, the first is run {first}: {found.reason(first)}"
+        click.echo(f"stickslip: {said}", err=True)
+        ctx.exit(NOT_SOLVED)
 
 
 @main.command()
@@ -279,6 +501,41 @@ def jam(
 
 
 @main.command()
+@click.argument("model", metavar="MODEL.xml|MODEL.urdf")
+@click.option("--seconds", default=2.0, show_default=True, help="How long MuJoCo runs.")
+@click.option("--control", metavar="U,U,...", help="The controls of the actuators, constant.  [default: zeros]")
+@click.option("--settings", is_flag=True, help="Compare settings of MuJoCo that bring its contacts closer to the law.")
+@click.option("--save", "picture", metavar="PATH", help="Draw the audit over time as .png, .pdf or .svg.")
+def audit(model: str, seconds: float, control: str | None, settings: bool, picture: str | None) -> None:
+    """Run MuJoCo as it is and grade its contacts by Coulomb's law, step by step.
+
+    Each step is then solved exactly from the same state, and the accelerations are compared. MuJoCo's contacts are soft
+    by design, which makes its forces unique, smooth and quick to find: this tells what that costs in a model.
+    """
+    from stickslip.analysis.audit import audit as audited
+    from stickslip.analysis.audit import audit_settings, settings_table
+    from stickslip.dynamics.mujoco import load_model
+    from stickslip.view.figures import check_path
+
+    if picture is not None:
+        check_path(picture)
+    loaded = load_model(model, quiet=True)
+    for sentence in loaded.left_out:
+        click.echo(f"{model}: {sentence}", err=True)
+    given = None if control is None else numbers("--control", control)
+    found = audited(loaded, seconds, control=given)
+    click.echo(str(found))
+    if settings:
+        click.echo("")
+        click.echo(settings_table(audit_settings(loaded, seconds, control=given)))
+    if picture is not None:
+        from stickslip.view.audits import draw_audit
+
+        draw_audit(found, picture)
+        click.echo(f"audit drawn in {picture}")
+
+
+@main.command()
 @click.argument("world", metavar="SCENE.yaml|peg")
 @click.option("--radius", type=float, default=1.0, show_default=True, help="Of the peg.")
 @click.option("--depth", type=float, default=4.0, show_default=True, help="Of the peg in its hole, in the same unit.")
@@ -329,6 +586,46 @@ def push(
 
         draw_jamming_diagram(found, picture)
         click.echo(f"diagram drawn in {picture}")
+
+
+@main.command()
+@click.argument("files", nargs=-1, metavar="[SCENE.yaml|RUN.h5...|ROBOT.urdf|MODEL.xml]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Another opens it to others, who need its token.")
+@click.option("--port", default=8080, show_default=True, help="The next that is free where it is taken.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option("--keep", is_flag=True, help="Stay when the last tab is closed.")
+def view(files: tuple[str, ...], host: str, port: int, no_browser: bool, keep: bool) -> None:
+    """Open the lab in the browser: a scene that runs, a saved run or several of one scene, or a robot.
+
+    Without a file it begins with a tour. It ends when its last tab is closed, or with Ctrl-C.
+    """
+    from stickslip.engine.trajectory import Trajectory
+    from stickslip.lab.tour import STOPS
+    from stickslip.lab.view import view as open_lab
+
+    several = [Trajectory.load(file) for file in files] if len(files) > 1 else None
+    world = several or (files[0] if files else STOPS[0].scene())
+    settings = None if files else STOPS[0].settings
+    lab = open_lab(world, host=host, port=port, browser=not no_browser, keep=keep, settings=settings)
+    click.echo(f"The lab is at {lab.address}")
+    try:
+        lab.wait()
+    except KeyboardInterrupt:
+        click.echo("")
+    finally:
+        lab.close()
+
+
+@main.command()
+@click.argument("run", metavar="RUN.h5")
+@click.argument("page", metavar="RUN.html")
+@click.option("--ghost", "ghosts", multiple=True, metavar="OTHER.h5", help="A run of the same bodies, shown beside it.")
+def export(run: str, page: str, ghosts: tuple[str, ...]) -> None:
+    """Write a saved run as one HTML file that replays it in any browser, without a network."""
+    from stickslip.engine.trajectory import Trajectory
+
+    Trajectory.load(run).export(page, [Trajectory.load(other) for other in ghosts])
+    click.echo(f"replay written to {page}, open it in a browser")
 
 
 @main.command()
@@ -412,6 +709,10 @@ def slide_box(ctx: click.Context, figure: str) -> None:
     show_comparison(comparison)
     click.echo(textwrap.fill(show.READING, PLAIN_WIDTH))
     click.echo(f"The paths are drawn in {figure}")
+    page = os.path.splitext(figure)[0] + ".html"
+    comparison.outcomes[0].run.export(page, [each.run for each in comparison.outcomes[1:4]])
+    click.echo(f"Four of the runs replay in {page}: open it in a browser.")
+    click.echo("stickslip view runs scenes live in the browser, with a tour to start with.")
     end_if_failed(ctx, comparison)
 
 
@@ -446,6 +747,44 @@ def given_or_said(scene: str, given: float | None, settings: RunSettings, name: 
     if value is None:
         raise InputError(f"{scene}: run.{name} is missing, expected it in the file or as --{name}")
     return value
+
+
+def varied_values(text: str) -> tuple[str, list[Any]]:
+    """Name and values of `friction=0.1:1.0:50`, `dt=1e-3,1e-2` or `law=coulomb,phantom`."""
+    name, _, said = text.partition("=")
+    name, parts = name.strip(), said.split(":")
+    if not (name and said):
+        raise InputError(f"sweep: --vary is {text!r}, expected NAME=FROM:TO:COUNT or NAME=A,B,...")
+    if name in ("law", "solver"):
+        return name, said.split(",")
+    try:
+        if len(parts) == 3:
+            import numpy as np
+
+            return name, np.linspace(float(parts[0]), float(parts[1]), int(parts[2])).tolist()
+        return name, [int(part) if part.strip().isdecimal() else float(part) for part in said.split(",")]
+    except ValueError:
+        raise InputError(f"sweep: --vary is {text!r}, expected NAME=FROM:TO:COUNT or NAME=A,B,...") from None
+
+
+def run_values(scene: str, settings: RunSettings, over: dict[str, Any], **given: Any) -> dict[str, Any]:
+    """What all runs of a sweep are told: options, or what the file says, but for what varies."""
+    from stickslip.engine.names import formulation, solver_named
+
+    said = settings.friction, settings.solver
+    in_file = {
+        "law": None if said[0] is None else formulation(said[0].name, **said[0].settings),
+        "solver": None if said[1] is None else solver_named(said[1].name, said[1].settings),
+        **{name: getattr(settings, name) for name in ("duration", "dt", "tol", "accept")},
+    }
+    for name, value in given.items():
+        if value is not None and name in over:
+            raise InputError(f"sweep: {name} is given by --vary and by --{name}, expected one of the two")
+    found = {name: given.get(name) if given.get(name) is not None else value for name, value in in_file.items()}
+    for name in ("duration", "dt"):
+        if name not in over:
+            found[name] = given_or_said(scene, given[name], settings, name)
+    return {name: value for name, value in found.items() if name not in over and value is not None}
 
 
 def window_of(text: str) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -499,7 +838,7 @@ def family_of_robot(
     normal, offset = read_plane(plane)
     place = (0.0, 0.0, 0.0) if point is None else tuple(numbers("--point", point))
     robot = load_robot(path, FramePoint(frame, place, normal, offset))  # type: ignore[arg-type]  # checked there
-    values = dict(map(joint_values, joints))
+    values = by_name(joints)
     scaled = {
         name: tuple(v if robot.is_prismatic(name) else math.radians(v) for v in given) for name, given in values.items()
     }
@@ -517,13 +856,23 @@ def named_family(name: str, joints: tuple[str, ...]) -> Family:
 
     family = rod_family() if name == "rod" else arm_family()
     ranges = dict(family.ranges)
-    for parameter, given in map(joint_values, joints):
+    for parameter, given in by_name(joints).items():
         if parameter not in ranges or len(given) != 2:
             raise InputError(f"jam: --joint is {parameter!r}, expected a range of {' or '.join(ranges)}")
         in_degrees = dict(zip(ranges, family.units, strict=True))[parameter] == "rad"
         least, greatest = map(math.radians, given) if in_degrees else given
         ranges[parameter] = (least, greatest)
     return replace(family, ranges=ranges)
+
+
+def by_name(joints: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """The values of each joint, which is named once."""
+    values: dict[str, tuple[float, ...]] = {}
+    for name, given in map(joint_values, joints):
+        if name in values:
+            raise InputError(f"jam: --joint names {name!r} twice, expected each joint once")
+        values[name] = given
+    return values
 
 
 def joint_values(text: str) -> tuple[str, tuple[float, ...]]:
@@ -604,6 +953,33 @@ def show_bodies(trajectory: Trajectory, bodies: list[int]) -> None:
         show_table("body|x [m]|y [m]|z [m]|angle [°]|speed [m/s]|spin [rad/s]", rows)
     if len(bodies) > LISTED:
         click.echo(f"and {len(bodies) - LISTED} more bodies")
+
+
+def show_sweep(found: Sweep) -> None:
+    """The first rows of a table, and how many there are."""
+    from stickslip.sweeps.table import flat_columns
+
+    columns = flat_columns({name: found[name] for name in (*found.parameters, *found.measured)})
+    rows = [
+        (str(i), *(f"{column[i]:.6g}" if column.dtype.kind == "f" else str(column[i]) for column in columns.values()))
+        for i in range(min(ROWS, len(found)))
+    ]
+    show_table("|".join(("run", *columns)), rows)
+    more = f"and {len(found) - ROWS} more runs; " if len(found) > ROWS else ""
+    click.echo(f"\n{more}{found.done.size} of {len(found)} runs done, {found.seconds.sum():.3g} s of runs")
+
+
+def draw_sweep(found: Sweep, over: list[str], picture: str, as_map: bool) -> None:
+    """The first measure over the first parameter, or over two."""
+    from stickslip.sweeps.table import flat_columns
+
+    measure = next(iter(flat_columns({name: found[name] for name in found.measured})), None)
+    if measure is None:
+        raise InputError(f"sweep: no run measured anything, expected one at least to draw {picture}")
+    if as_map:
+        found.map(over[0], over[1], measure, picture)
+    else:
+        found.plot(over[0], measure, over[1] if len(over) > 1 else None, picture)
 
 
 def show_comparison(comparison: Comparison) -> None:

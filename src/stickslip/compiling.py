@@ -252,6 +252,11 @@ class Kernel(registry.CPUDispatcher):
         self._cache = KeptCode(self)
         self.entries: dict[Any, Any] = {}  # what Python calls, by the types of arguments
 
+    def typeof_pyval(self, val: Any) -> Any:
+        """A read-only array has the type of any other: kernels write only into what their callers made for that."""
+        found = super().typeof_pyval(val)
+        return found.copy(readonly=False) if isinstance(found, numba_types.Array) and not found.mutable else found
+
     def file_name(self, signature: Any) -> str:
         return name_of(self.kernel_name, CONTENTS[self.py_func], types_of(signature))
 

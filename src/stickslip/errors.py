@@ -8,15 +8,22 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stickslip.engine.trajectory import Trajectory
     from stickslip.solvers.solution import Solution
 
+LONGEST_NAME = 500  # of a file that a sentence shows in full
+
 
 class InputError(ValueError):
     """What was given is not a problem: a wrong shape, a NaN, a negative friction coefficient, an unknown name."""
+
+    def __str__(self) -> str:
+        """In one line, also where it shows an array."""
+        said = super().__str__()
+        return " ".join(said.split()) if "\n" in said else said
 
 
 class FileError(InputError):
@@ -30,6 +37,9 @@ class SolveFailed(RuntimeError):
         super().__init__(message)
         self.solution = solution
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.solution), self.__dict__
+
 
 class StepFailed(SolveFailed):
     """Raised by `simulate` where a step is not solved; its problem is in `file`, the steps before in `trajectory`."""
@@ -40,9 +50,22 @@ class StepFailed(SolveFailed):
         super().__init__(message, solution)
         self.step, self.file = step, file
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.solution, self.step, self.file), self.__dict__
+
+
+class RunFailed(RuntimeError):
+    """A run cannot go on: its state is no longer made of numbers. The steps before are in `trajectory`."""
+
+    trajectory: Trajectory
+
 
 class InexactWarning(UserWarning):
     """Steps of a run missed tol, by no more than it accepts."""
+
+
+class ModelWarning(UserWarning):
+    """A file of a robot has something that has no counterpart here; the model's `left_out` says what."""
 
 
 class IntegrationFailed(RuntimeError):
@@ -53,10 +76,24 @@ class RangeFailed(RuntimeError):
     """The limits of a force were not found to the digits that are promised."""
 
 
+def short(name: str) -> str:
+    """A name as a sentence shows it."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:40]}...{name[-40:]}"
+
+
+def is_special(name: str) -> bool:
+    """Neither a file nor a folder: a pipe, a device, a socket."""
+    return os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
+
+
 @contextlib.contextmanager
 def reading(name: str, expected: str, damaged: str = "this file cannot be read") -> Iterator[None]:
     """What cannot be read is said with the name of the file; `damaged` is what any other failure means."""
+    if "\0" in name:
+        raise FileError(f"{name!r}: a name of a file has no null byte, expected {expected}")
     try:
+        if is_special(name):  # opening a pipe would wait for somebody to write into it
+            raise FileError(f"this is a pipe or a device, expected {expected}")
         yield
     except InputError as error:
         raise FileError(f"{name}: {error}") from None
@@ -67,7 +104,7 @@ def reading(name: str, expected: str, damaged: str = "this file cannot be read")
     except PermissionError:
         raise FileError(f"{name}: this file may not be read") from None
     except OSError as error:
-        raise FileError(f"{name}: {damaged} ({error.strerror or error})") from None
+        raise FileError(f"{short(name)}: {damaged} ({' '.join(str(error.strerror or error).split())})") from None
 
 
 @contextlib.contextmanager
@@ -75,10 +112,12 @@ def writing(name: str) -> Iterator[None]:
     """What cannot be written is said with the name of the file."""
     try:
         yield
-    except (OSError, RuntimeError) as error:
+    except InputError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:  # ValueError: a null byte in the name
         number = getattr(error, "errno", None)
         reason = os.strerror(number) if number else " ".join(str(error).split())
-        raise FileError(f"{name}: cannot be written ({reason})") from None
+        raise FileError(f"{short(name)}: cannot be written ({reason})") from None
 
 
 @contextlib.contextmanager
@@ -87,9 +126,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     import secrets
 
     name = os.fspath(path)
-    target = os.path.realpath(name)
+    with writing(name):
+        target = os.path.realpath(name)
     if os.path.isdir(target):
         raise FileError(f"{name}: this is a folder, expected the name of a file")
+    if is_special(target):
+        raise FileError(f"{name}: this is a pipe or a device, expected the name of a file")
     stem, suffix = os.path.splitext(target)
     temporary = f"{stem}.{secrets.token_hex(4)}.tmp{suffix}"
     try:

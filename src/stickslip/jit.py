@@ -26,6 +26,7 @@ from numba.core import event
 from stickslip.pack import cache_folder, say
 
 PACKAGE = Path(__file__).parent
+NO_PART = {PACKAGE / "errors.py", PACKAGE / "checks.py"}  # kernels never raise, and check nothing
 IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)", re.MULTILINE)
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -131,7 +132,7 @@ def imported_by(source: Path) -> frozenset[Path]:
     for name in IMPORT.findall(text_of(source)):
         path = PACKAGE.parent.joinpath(*name.split("."))
         files |= {path.with_suffix(".py")} if path.with_suffix(".py").is_file() else set(path.rglob("*.py"))
-    return frozenset(files)
+    return frozenset(files - NO_PART)
 
 
 @cache

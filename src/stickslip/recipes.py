@@ -172,6 +172,32 @@ def analyses() -> None:
     ss.simulate(ss.planar_rod(friction=0.3), 0.05, STEP, q=pose, v=[-1.0, 0.0, 0.0], progress=False)
 
 
+def models() -> None:
+    """The compiled part of `load_model`, on arrays as MuJoCo gives them, for it need not be there: a ball that slides
+    along z onto the ground."""
+    from stickslip.dynamics.model_rows import contact_rows, effective_mass, identify, reach
+    from stickslip.engine.model_newton import bounded, carried, quick_step
+
+    geom, of_geoms = np.array([[0, 1]]), np.array([0, 1])
+    tree = tuple(np.array(each) for each in ([0, 0], [0, 1], [-1, 0], [-1], [0, 1]))
+    centre, axes, none = np.zeros((2, 3)), np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]), np.zeros(0)
+    frame, place, v = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]]), np.zeros((1, 3)), np.array([-1.0])
+    surface = np.full((1, 5), 0.5), np.array([3], np.int32), np.array([[0.02, 1.0]])
+    found = contact_rows(geom, np.zeros(1), np.zeros(1), place, frame, *surface, of_geoms, tree, centre, axes, 1)
+    A, _, gap, mu, _, bounce, _ = found
+    reach(v, STEP, np.array([1]), tree[0], tree[4], centre, centre, axes, np.zeros(2), np.zeros((2, 6)))
+    known = np.zeros((0, 2), np.int64), np.zeros((0, 3)), np.zeros(0, np.int64)
+    _, was, _ = identify(geom, place, *known, 0)
+    implicit = np.zeros(1), np.zeros((0, 0)), none, np.zeros(0, np.int64), 0.25
+    rows = np.zeros((0, 1)), none, none, known[2], known[2], none, 0.2
+    contacts = A, gap, mu, bounce, was, np.zeros((0, 3))
+    law, force = ss.Coulomb().law(STEP), np.array([-9.81])
+    quick_step(np.eye(1), force, v, *implicit, *contacts, *rows, law, 1e-8)
+    effective_mass(np.eye(1), force, v, STEP, *implicit)
+    bounded(none, none, STEP, 0.2)
+    carried(was, np.zeros((0, 3)), 3)
+
+
 def demo() -> None:
     """What `stickslip demo` runs."""
     from stickslip import demo as show
@@ -195,5 +221,5 @@ def by_every_method(problem: Any) -> None:
             ss.solve(problem, method=method, tol=1e-6)
 
 
-ALL = (scenes, cones, complementarity, limit_surfaces, live, formulations, demo, demo_problems, analyses)
+ALL = (scenes, cones, complementarity, limit_surfaces, live, formulations, demo, demo_problems, analyses, models)
 RECIPES: dict[str, Callable[[], None]] = {recipe.__name__: recipe for recipe in ALL}

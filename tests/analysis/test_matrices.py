@@ -254,7 +254,7 @@ def test_bad_input():
         ss.contact_problem(scene, H, q=[0.0])
     with pytest.raises(ss.InputError, match="contact_problem: q is missing, expected the coordinates of 'planar rod'"):
         ss.contact_problem(rod, H)
-    with pytest.raises(ss.InputError, match="dt is 0, expected a positive step"):
+    with pytest.raises(ss.InputError, match="dt is 0, expected a positive number of seconds"):
         ss.contact_problem(rod, 0, q=[0, 0, 1])
     with pytest.raises(ss.InputError, match="the world is 7, expected a Scene, a System or a Robot"):
         ss.contact_problem(7, H)

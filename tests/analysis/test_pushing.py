@@ -152,7 +152,7 @@ def test_the_command(tmp_path):
 def test_bad_input():
     peg, zero = ss.peg(), np.zeros(3)
     axes = np.eye(3)
-    with pytest.raises(ss.InputError, match="together has contact 4, expected numbers below 4"):
+    with pytest.raises(ss.InputError, match=r"together\[1\] is 4, expected a whole number of at least 0 and at most 3"):
         ss.jamming_diagram(peg, *axes, q=zero, together=[(0, 4)])
     with pytest.raises(ss.InputError, match=r"window is .* expected two pairs of rising numbers"):
         ss.jamming_diagram(peg, *axes, ((1, 0), (0, 1)), q=zero)

@@ -188,7 +188,7 @@ def test_bad_input():
         solvability(problem, [[1.0, 0.0, 0.0]])
     with pytest.raises(ss.InputError, match=r"slip\[0, 1\] is nan"):
         solvability(problem, [[1.0, np.nan]])
-    with pytest.raises(ss.InputError, match="the rule is 'best', expected one of painleve, dissipation"):
+    with pytest.raises(ss.InputError, match="rule is 'best', expected 'painleve' or 'dissipation'"):
         solvability(problem).choose("best")
     two = ss.ConeProblem(np.eye(4), np.ones(4), [0.5, 0.5])
     with pytest.raises(ss.InputError, match="has 2 contacts, expected one"):

@@ -419,3 +419,63 @@ def test_a_robot_answers_like_the_rod(tmp_path):
     assert ss.trinkle_matrices(stick, H, 5, q=q, v=v).G_f.shape == (6, 5)
     assert ss.lead_matrix(stick, H, q=q).rank == 13
     assert ss.distributed_contacts(stick, q=q, v=v).sliding == (0,)
+
+
+def test_a_patch_on_top_of_corners_leaves_their_loads_as_they_are():
+    """A ball with a patch on a box: three combinations of the box's four loads, and the ball's, are determined."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.45)
+    scene.add_box((0.6, 0.5, 0.2), mass=4.1, position=(0, 0, 0.1), friction=0.45)
+    scene.add_sphere(0.13, mass=0.9, position=(0.05, 0.02, 0.33), friction=0.3, patch=0.01)
+    for dt in (None, 7e-3):
+        found = ss.determinacy(scene, dt=dt)
+        assert (found.loads_determined, int(found.unique[found.loads].sum())) == (4, 1)
+
+
+def test_rigid_worlds_have_the_limit_of_equal_springs():
+    """Without compliances: least Σ λ² with Σ λ = m g and the moments of an eccentric load; some rigid, some not, is
+    refused."""
+    x, y, load = 0.1, -0.05, 7.0
+    scene = ss.Scene()
+    scene.add_plane(friction=0.5)
+    box = scene.add_box((0.6, 0.4, 0.2), mass=3.0, position=(0, 0, 0.1), friction=0.5)
+    scene.apply(box, (0, 0, -load), np.cross([x, y, 0], [0, 0, -load]))
+    corners = np.array([(sx * 0.3, sy * 0.2) for sx in (-1, 1) for sy in (-1, 1)])
+    expected = (3.0 * 9.81 + load) / 4 + load * corners @ np.array([x / (4 * 0.3**2), y / (4 * 0.2**2)])
+    for dt in (None, 2e-3):
+        limit = ss.stiff_limit(scene, dt=dt)
+        np.testing.assert_allclose(np.sort(limit.forces[::3]), np.sort(expected), rtol=1e-6)
+    scene.set_pair("plane_0", box, stiffness=1e6)
+    with pytest.raises(ss.InputError, match=r"weights\[1\] is 0, expected a positive compliance: from stiffness and"):
+        ss.stiff_limit(scene)
+
+
+def test_nothing_touches_or_nothing_slides():
+    """One sentence each, or the answer that there are no forces."""
+    high = ss.Scene()
+    high.add_plane(friction=0.5)
+    high.add_sphere(0.1, mass=1.0, position=(0, 0, 2.0))
+    with pytest.raises(ss.InputError, match=r"no contact is found within a step of 0\.007 s"):
+        ss.distributed_contacts(high, dt=7e-3)
+    above = ss.planar_rod(friction=0.5)
+    q = [0.0, 3.0, 0.7]
+    assert np.allclose(ss.determinacy(above, q=q, v=np.zeros(3), dt=7e-3).upper, 0.0)
+    assert np.allclose(ss.stiff_limit(above, q=q, v=np.zeros(3)).forces, 0.0)
+    resting = ss.Scene()
+    resting.add_plane(friction=0.5)
+    resting.add_box(0.2, mass=1.0, position=(0, 0, 0.1))
+    with pytest.raises(ss.InputError, match="through_jam: contact 0 is at rest, expected one that slides"):
+        ss.through_jam(resting)
+
+
+def test_many_contacts_at_rest_end_in_time():
+    """Eight corners of two boxes: more branches than are followed, and the certificate says so."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.6)
+    for x in (0.0, 1.0):
+        scene.add_box((0.4, 0.3, 0.2), mass=2.0, position=(x, 0, 0.1), friction=0.6)
+    found = ss.solvability(scene, max_nodes=2000)
+    assert not found.certificate.complete
+    assert "there may be more" in str(found)
+    for solution in found.solutions:
+        assert solution.normal.sum() == pytest.approx(4.0 * 9.81)

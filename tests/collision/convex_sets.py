@@ -1,6 +1,7 @@
 """The shapes as convex sets, written anew: their support functions, and how far outside a point is."""
 
 import numpy as np
+from scipy.optimize import nnls
 
 from stickslip.scene.model import Shape
 
@@ -18,6 +19,8 @@ def support(kind, size, directions):
             return size[0] * length + size[1] * d[:, 2]
         case Shape.CYLINDER:
             return size[0] * np.hypot(d[:, 0], d[:, 1]) + size[1] * d[:, 2]
+        case Shape.HULL:
+            return (directions @ np.array(size.shape.corners).T).max(axis=1)
     raise ValueError(kind)
 
 
@@ -33,6 +36,10 @@ def outside(kind, size, x):
             return max(0.0, np.linalg.norm(x - axis) - size[0])
         case Shape.CYLINDER:
             return np.hypot(max(0.0, np.hypot(x[0], x[1]) - size[0]), max(0.0, abs(x[2]) - size[1]))
+        case Shape.HULL:  # the nearest mixture of its corners
+            corners = np.array(size.shape.corners)
+            weights, _ = nnls(np.vstack([corners.T, 1e3 * np.ones(len(corners))]), np.array([*x, 1e3]))
+            return np.linalg.norm(weights @ corners - x)
     raise ValueError(kind)
 
 
@@ -40,6 +47,6 @@ def overlap(first, second, position, R_first, R_second, directions):
     """By how much `second`, seen from `first` at `position`, overlaps it along each direction from first to second."""
     return (
         support(*first, directions @ R_first)
-        + support(*second, directions @ R_second)
+        + support(*second, -directions @ R_second)
         - directions @ np.asarray(position)
     )

@@ -4,7 +4,9 @@ import numpy as np
 
 from stickslip.collision.broadphase import find_contacts, workspace
 from stickslip.collision.contacts import room_for
+from stickslip.scene.compile import hull_arrays
 from stickslip.scene.model import Kind, Model, Shape, State
+from stickslip.scene.shapes import Hull, model_size
 
 
 def plane():
@@ -25,6 +27,17 @@ def capsule(radius, half):
 
 def cylinder(radius, half):
     return Shape.CYLINDER, (radius, half, 0.0)
+
+
+class Corners(tuple):
+    """Half lengths of the box about a hull, which lies about the origin, with its corners."""
+
+
+def hull(points):
+    shape = Hull(points)
+    size = Corners(model_size(shape, False))
+    size.shape = Hull(shape.hull.corners - shape.middle)
+    return Shape.HULL, size
 
 
 def bound(kind, size):
@@ -64,6 +77,7 @@ def model_of(shapes, *, kinds=None, bodies=None, positions=None, rotations=None,
         shape_rotation=np.tile(np.eye(3), (ns, 1, 1)) if rotations is None else np.array(rotations, float),
         shape_bound=np.array([bound(kind, size) for kind, size in shapes]),
         shape_material=np.zeros(ns, np.int64),
+        **hull_arrays([size.shape if kind == Shape.HULL else None for kind, size in shapes]),
         friction_static=np.zeros((1, 1)),
         friction_kinetic=np.zeros((1, 1)),
         restitution=np.zeros((1, 1)),

@@ -10,6 +10,7 @@ from scene_arrays import (
     capsule,
     contacts_of,
     cylinder,
+    hull,
     matrix,
     model_of,
     plane,
@@ -30,6 +31,9 @@ SHAPES = [
     capsule(0.2, 0.6),
     cylinder(0.5, 0.4),
     cylinder(0.2, 0.9),
+    hull([(0, 0, 0), (1.1, 0.1, 0), (0.2, 0.9, 0.1), (0.3, 0.2, 1.2)]),
+    hull([(0.5 * np.cos(a), 0.5 * np.sin(a), z) for a in np.arange(12) * np.pi / 6 for z in (-0.2, 0.3)]),
+    hull([(x, y, z) for x in (-0.3, 0.3) for y in (-0.5, 0.5) for z in (-0.7, 0.7)]),
 ]
 BOUNDED = list(itertools.combinations_with_replacement(SHAPES, 2))
 PAIRS = [*BOUNDED, *((plane(), shape) for shape in SHAPES)]

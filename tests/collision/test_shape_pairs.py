@@ -2,7 +2,20 @@
 
 import numpy as np
 import pytest
-from scene_arrays import box, capsule, contacts_of, cylinder, matrix, model_of, plane, sphere, state_of, touching, turn
+from scene_arrays import (
+    box,
+    capsule,
+    contacts_of,
+    cylinder,
+    hull,
+    matrix,
+    model_of,
+    plane,
+    sphere,
+    state_of,
+    touching,
+    turn,
+)
 
 from stickslip.scene.model import Shape
 
@@ -335,4 +348,5 @@ def test_nothing_beyond_the_reach():
 @pytest.mark.parametrize("kind", list(Shape))
 def test_no_shapes_and_one_shape_have_no_contact(kind):
     assert contacts_of(model_of([]), state_of([])).gap.size == 0
-    assert contacts_of(model_of([(kind, (1.0, 1.0, 1.0))]), state_of([(0, 0, 0)]), 1.0).gap.size == 0
+    shape = hull(np.vstack([np.zeros(3), np.eye(3)])) if kind == Shape.HULL else (kind, (1.0, 1.0, 1.0))
+    assert contacts_of(model_of([shape]), state_of([(0, 0, 0)]), 1.0).gap.size == 0

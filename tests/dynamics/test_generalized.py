@@ -83,7 +83,7 @@ def test_equations_of_the_arm():
         ({"mass": lambda q: np.eye(3) + np.eye(3, k=1)}, "M differs from its transpose by 1"),
         ({"mass": lambda q: np.full((3, 3), np.nan)}, r"M\[0, 0\] is nan"),
         ({"bias": lambda q, v: [0.0]}, r"bias has shape \(1,\), expected \(3,\)"),
-        ({"velocities": 0}, "velocities is 0, expected a positive whole number"),
+        ({"velocities": 0}, "velocities is 0, expected a whole number of at least 1"),
         ({"coordinates": 4}, "expected a function map_velocity"),
         ({"contacts": (ss.ContactPoint(lambda q: 0.0, lambda q: np.zeros((1, 3))),)}, "expected rows n, t or n, t, o"),
         ({"constraint": ss.Constraint(lambda q: np.zeros((1, 2)))}, r"G has shape \(1, 2\), expected 3 columns"),
@@ -97,7 +97,7 @@ def test_bad_systems_are_refused(change, words):
 def test_bad_values_are_refused():
     with pytest.raises(ss.InputError, match="friction is -1, expected a number >= 0"):
         ss.rod(friction=-1)
-    with pytest.raises(ss.InputError, match=r"arm: lengths\[1\] is 0, expected a positive number"):
+    with pytest.raises(ss.InputError, match=r"arm: lengths is \(0.5, 0, 0.1\), expected three positive lengths"):
         ss.arm(lengths=(0.5, 0, 0.1))
     with pytest.raises(ss.InputError, match=r"rod: q has shape \(3,\), expected \(5,\)"):
         evaluate(ss.rod(), [0.0, 1.0, 0.5])

@@ -70,6 +70,7 @@ def model_of(bodies, joints, planar=False, gravity=0.0):
         *(np.zeros((count, 3)) for _ in range(3)),
         none.astype(np.int64), none.astype(np.int64), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3, 3)), none,
         none.astype(np.int64), *(np.zeros((0, 0)) for _ in range(8)), none.astype(np.int64), *column.values(),
+        np.zeros((0, 4), np.int64), np.zeros((0, 3)), np.zeros((0, 6)), np.zeros((0, 4)),
     )  # fmt: skip
 
 

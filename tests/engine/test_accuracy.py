@@ -110,7 +110,7 @@ def test_the_wrong_velocity_is_that_of_the_natural_map(friction):
         ({"accept": 1e-9}, r"accept is 1e-09, expected a number that is not below tol, 1e-08"),
         ({"accept": float("nan")}, "accept is nan"),
         ({"accept": "much"}, "accept is 'much'"),
-        ({"effort": 0}, "effort is 0, expected a whole number of sweeps from 1 to"),
+        ({"effort": 0}, "effort is 0, expected a whole number of at least 1"),
         ({"effort": 1.5}, "effort is 1.5"),
         ({"tol": "little"}, "tol is 'little', expected a positive number"),
     ],

@@ -389,7 +389,7 @@ def set_joint(name, field, value):
 
 
 REFUSED = [
-    (lambda sim: sim.step(0), "Simulation: n is 0, expected a whole number of steps, at least 1"),
+    (lambda sim: sim.step(0), "Simulation: n is 0, expected a whole number of at least 1"),
     (lambda sim: sim.step(1.5), "Simulation: n is 1.5, expected a whole number"),
     (lambda sim: ss.Simulation(pendulum(), -1.0), "Simulation: dt is -1.0, expected a positive number of seconds"),
     (lambda sim: sim.joint("knee"), "Simulation: there is no joint 'knee', expected one of 'pivot, weld'"),

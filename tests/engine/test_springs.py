@@ -91,7 +91,7 @@ def test_a_block_is_carried_by_a_belt():
     with pytest.raises(ss.InputError, match="integrate_scene: contact is None, expected a Penalty"):
         ss.integrate_scene(scene, 0.1, None)
     scene.add_hinge(scene.add_box(1.0, mass=1.0, position=(5, 0, 5)), position=(5, 0, 5), axis=(0, 1, 0), effort=1.0)
-    with pytest.raises(ss.InputError, match="springs that have no steps; expected a formulation, or integrate_scene"):
+    with pytest.raises(ss.InputError, match="integrate_scene and integrate_system for springs, which have no steps"):
         ss.simulate(scene, 0.1, 1e-3, friction=ss.Penalty(k))
     with pytest.raises(ss.InputError, match="a joint has an effort, expected none"):
         ss.integrate_scene(scene, 0.1, ss.Penalty(k))

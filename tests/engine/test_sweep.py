@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.engine.boxed import advance, boxed
+from stickslip.engine.boxed import ALONE, advance, boxed
 from stickslip.engine.correct import SOFT, correct_bodies
 from stickslip.engine.engine import Engine
 from stickslip.engine.march import LOOK
@@ -87,7 +87,7 @@ class Step:
         self.friction = friction
         self.engine = Engine(*compile_scene(scene), H, friction, tol=1e-10)
         engine = self.engine
-        advance(boxed(engine.state, engine.rules, engine.work, engine.memory, self.record(0)), 1, 0, LOOK)
+        advance(boxed(engine.state, engine.rules, engine.work, engine.memory, self.record(0), ALONE), 1, 0, LOOK)
         self.read()
 
     def read(self):
@@ -263,11 +263,16 @@ def test_a_correction_that_does_not_help_is_taken_back(made, stage):
         p, u = step.pressed(seed), np.zeros_like(answer.p)
         error, _ = step.judged(p, u)
         before, z = p.copy(), answer.z.copy()
-        after, _ = corrected(
+        given = (
             step.members, step.n, work.sign, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu,
-            law.shift, law.scale, law.lower, law.upper, law.q, stage, size, step.rules.associated, work.islands.mark,
-            work.islands.label, error, 1e-6, p, u, answer.z,
+            law.shift, law.scale, law.lower, law.upper, law.q,
         )  # fmt: skip
+        mark, island = work.islands.mark, work.islands
+        if stage == BY_BODIES:
+            after, _ = corrected(*given, mark, island.label, error, 1e-6, p, u, answer.z)
+        else:
+            room = mark, island.numbers, island.integers
+            after, _ = newton(*given, size, step.rules.associated, *room, error, 1e-6, p, u, answer.z)
         assert after <= error
         if after == error:
             np.testing.assert_array_equal(p, before)
@@ -289,7 +294,7 @@ def test_newton_solves_the_step_from_its_solution_disturbed(made):
     after, solved = newton(
         step.members, step.n, work.sign, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu, law.shift,
         law.scale, law.lower, law.upper, law.q, row_count(step.members, step.n, step.D), step.rules.associated,
-        work.islands.mark, error, 1e-11, p, u, answer.z,
+        work.islands.mark, work.islands.numbers, work.islands.integers, error, 1e-11, p, u, answer.z,
     )  # fmt: skip
     assert solved
     assert after <= 1e-11 < error

@@ -368,7 +368,9 @@ def test_a_run_without_steps(tmp_path):
 def test_a_run_without_bodies(tmp_path):
     empty = State(np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, 6)))
     nothing = {
-        name: getattr(model(), name)[:0] for name in ("kind", "mass", "inertia", "centre", "shape_body", "joint")
+        name: getattr(model(), name)[:0]
+        for name in Model._fields
+        if name.startswith(("shape", "joint", "kind", "mass", "inertia", "centre"))
     }
     bare = Header.of(model()._replace(**nothing), (), dt=0.01, formulation="", solver="", tol=1e-8)
     with Trajectory(Recorder(bare, empty, tmp_path / "run.h5").finish()) as run:
@@ -397,7 +399,7 @@ def test_a_scene_has_no_coordinates(run):
 
 @pytest.mark.parametrize("step", [10, -11])
 def test_a_step_that_is_not_there(run, step):
-    with pytest.raises(InputError, match=f"step is {step}, expected from -10 to 9"):
+    with pytest.raises(InputError, match=f"step is {step}, expected one from -10 to 9"):
         run.contacts(step=step)
 
 
@@ -450,8 +452,11 @@ def test_a_file_is_read_when_it_is_asked_and_only_there(tmp_path):
     with Trajectory(record(tmp_path / "run.h5")) as run:
         columns = run._record.columns
         columns |= {name: Watched(column) for name, column in columns.items()}
-        run.position("ball")
-        run.contacts(step=5)
+        for _ in range(2):  # first the blocks that this is in are held against their checksums
+            for column in columns.values():
+                column.read.clear()
+            run.position("ball")
+            run.contacts(step=5)
         assert columns["position"].read == [(slice(0, 11), 2)]
         assert columns["contacts/impulse"].read == [slice(4, 6)]
         assert columns["residual"].read == columns["velocity"].read == []
@@ -669,12 +674,12 @@ def without_masses(path):
         (text, "this is not an HDF5 file"),
         (truncated, "the file is truncated"),
         (other, "holds no trajectory, expected one that a run of stickslip has written"),
-        (newer, "the format of this trajectory has version 99, expected at most 3"),
+        (newer, "the format of this trajectory has version 99, expected at most 4"),
         (without_a_column, "/quaternion cannot be read"),
         (with_another_column, "/residual has rows of shape .* and type int16, expected .* and float64"),
         (with_too_few_rows, "/velocity has 8 rows, expected those of 10 steps"),
         (with_too_few_contacts, "/contacts/normal has 8 rows, expected 9 contacts"),
-        (without_masses, "/header cannot be read"),
+        (without_masses, "/header is damaged"),
     ],
 )
 def test_a_file_that_is_no_trajectory(tmp_path, damage, sentence):

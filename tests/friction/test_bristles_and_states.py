@@ -9,12 +9,12 @@ SPRINGS = {"stiffness": 1e8, "damping": 1e5}
 BRISTLED = [ss.Phantom(), ss.Hybrid(), ss.Box(), ss.Phantom(directions=4, sliding_directions=4)]
 
 
-def pushed_box(gravity, friction, planar=False, mu=0.6, k=1e5, b=1e3, dt=2e-3, duration=0.5):
+def pushed_box(gravity, friction, planar=False, mu=0.6, k=1e5, b=1e3, dt=2e-3, duration=0.5, springs=SPRINGS):
     scene = ss.Scene(gravity=gravity, planar=planar)
     scene.add_plane(friction=mu)
     place = (0.0, 0.1) if planar else (0.0, 0.0, 0.1)
     size = (0.2, 0.2) if planar else 0.2
-    scene.add_box(size, mass=2.0, position=place, name="box", stiffness_tangent=k, damping_tangent=b, **SPRINGS)
+    scene.add_box(size, mass=2.0, position=place, name="box", stiffness_tangent=k, damping_tangent=b, **springs)
     return ss.simulate(scene, duration, dt, friction=friction)
 
 
@@ -30,6 +30,46 @@ def test_a_bristle_inside_the_cone_sticks(friction, planar):
     assert run.position("box")[-1, 0] == pytest.approx(shift, rel=1e-4)
     assert np.abs(run.velocity("box")[-1]).max() < 1e-9
     assert (run.contacts(step=-1).state == ss.State.STICK).all()
+
+
+@pytest.mark.parametrize("planar", [False, True], ids=["space", "plane"])
+@pytest.mark.parametrize("friction", BRISTLED, ids=repr)
+def test_a_bristle_on_rigid_normals_sticks(friction, planar):
+    """Four rigid corners can share the weight in many ways: they have the loads of equal springs in every step, and so
+    the box rests where its bristles hold it."""
+    gravity = (3.0, -9.81) if planar else (3.0, 0.0, -9.81)
+    run = pushed_box(gravity, friction, planar, springs={})
+    count = 2 if planar else 4
+    assert run.position("box")[-1, 0] == pytest.approx(6.0 / (count * 1e5), rel=1e-4)
+    assert np.abs(run.velocity("box")[-1]).max() < 1e-9
+    contacts = run.contacts(step=-1)
+    assert (contacts.state == ss.State.STICK).all()
+    away = np.sign(contacts.point[:, 0])
+    np.testing.assert_allclose(
+        contacts.impulse[:, 0], 2e-3 * (19.62 / count + away * 6.0 * 0.1 / (count * 0.1)), rtol=1e-6
+    )
+
+
+def test_a_tower_of_bristles_on_rigid_normals_leans_and_rests():
+    """Three boxes, held by the bristles of their four corners, which give way by the pull from above: Σ m g_x / 4 k."""
+    scene = ss.Scene(gravity=(1.0, 0.0, -9.81))
+    scene.add_plane(friction=0.5)
+    for i in range(3):
+        place = (0, 0, 0.05 + 0.1 * i)
+        scene.add_box(
+            (0.4 - 0.1 * i, 0.3 - 0.05 * i, 0.1),
+            mass=1.5,
+            position=place,
+            name=f"box {i}",
+            stiffness_tangent=3e5,
+            damping_tangent=2e3,
+        )
+    # between two boxes the bristles of both are in series, and the plane has none
+    moved = np.array([4.5 / 12e5, 4.5 / 12e5 + 3.0 / 6e5, 4.5 / 12e5 + 3.0 / 6e5 + 1.5 / 6e5])
+    for friction in BRISTLED:
+        run = ss.simulate(scene, 0.5, 2e-3, friction=friction)
+        places = [run.position(f"box {i}")[-1, 0] for i in range(3)]
+        np.testing.assert_allclose(places, moved, rtol=1e-4, err_msg=repr(friction))
 
 
 @pytest.mark.parametrize("friction", BRISTLED, ids=repr)

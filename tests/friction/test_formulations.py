@@ -142,11 +142,11 @@ def test_at_velocity_level_an_open_contact_is_left_out():
 
 
 def test_settings_are_checked():
-    with pytest.raises(InputError, match="Gap: recovery is 2, expected a share from 0 to 1"):
+    with pytest.raises(InputError, match="Gap: recovery is 2, expected a number from 0 to 1"):
         Gap(2)
     with pytest.raises(InputError, match="Gap: brake is 0, expected a positive deceleration, or inf"):
         Gap(0.2, brake=0)
-    with pytest.raises(InputError, match=r"Relaxation: damping is -1, expected a number >= 0 or None"):
+    with pytest.raises(InputError, match=r"Relaxation: damping is -1, expected a number >= 0"):
         Relaxation(damping=-1)
     with pytest.raises(InputError, match=r"Coulomb: stabilisation is 0\.2, expected Gap"):
         Coulomb(stabilisation=0.2)
@@ -154,7 +154,7 @@ def test_settings_are_checked():
         CompliantCone(stabilisation=None)
     with pytest.raises(InputError, match="Box: impact is 'newton', expected Newton"):
         Box(impact="newton")
-    with pytest.raises(InputError, match="Newton: rest_speed is -1, expected a speed >= 0"):
+    with pytest.raises(InputError, match="Newton: rest_speed is -1, expected a number >= 0"):
         Newton(rest_speed=-1)
     with pytest.raises(InputError, match="stiffness and damping of contact 0 are both 0"):
         Coulomb(stabilisation=Relaxation()).pose(particle([0.0, 0.0, 0.0], stiffness=[0.0], damping=[0.0]))

@@ -78,3 +78,19 @@ def test_what_a_shaken_hand_holds_moves_with_its_fingers(h):
     run = ss.simulate(scene, 0.4, h)
     held = run.position(box) - sum(run.position(finger) for finger in fingers) / 2
     assert np.abs(held - held[0]).max() < 1e-6
+
+
+@pytest.mark.parametrize("mu", [0.5, 5.0])
+def test_overlaps_that_no_impulse_takes_back_are_let_be(mu):
+    """A ball on the floor of a slot that is 1e-7 m too narrow: the walls cannot both be left. It rests, carried by no
+    more than its weight, and every step is marked."""
+    depth, h = 1e-7, 5e-3
+    scene = ss.Scene()
+    for normal, offset in (((0, 0, 1), 0.0), ((1, 0, 0), 0.0), ((-1, 0, 0), depth - 0.2)):
+        scene.add_plane(normal, offset, friction=mu)
+    ball = scene.add_sphere(0.1, mass=MASS, position=(0.1 - depth / 2, 0, 0.1 - depth))
+    with pytest.warns(ss.InexactWarning):
+        run = ss.simulate(scene, 0.2, h)
+    assert len(run.inexact) == len(run) == 40
+    assert max(np.abs(run.contacts(step=k).impulse).max() for k in range(len(run))) <= MASS * G * h
+    assert np.abs(run.velocity(ball)).max() < 1e-9

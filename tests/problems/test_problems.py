@@ -39,7 +39,7 @@ def sparse_with_nan():
         (lambda: LCP(I2, ["1", "2"]), "LCP: q is ['1', '2'], expected an array of real numbers"),
         (lambda: LCP(I2, [1, 2j]), "LCP: q is [1, 2j], expected an array of real numbers"),
         (lambda: LCP([[1, 2], [3]], O2), "LCP: M is [[1, 2], [3]], expected an array of real numbers"),
-        (lambda: LCP(I2, [None, 1]), "LCP: q[0] is nan, expected a finite number"),
+        (lambda: LCP(I2, [None, 1]), "LCP: q is [None, 1], expected an array of real numbers"),
         (
             lambda: LCP(1j * sparse.eye_array(2), O2),
             "LCP: M has entries of type complex128, expected real numbers",

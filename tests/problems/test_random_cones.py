@@ -104,8 +104,8 @@ def test_an_immovable_contact_that_closes_has_no_solution():
     ("arguments", "sentence"),
     [
         (("wobbly", 3), r"kind is 'wobbly', expected one of bodies, "),
-        (("bodies", 0), "contacts is 0, expected at least 1"),
-        (("bodies", 3, 0, 4), "dimension is 4, expected 2 or 3"),
+        (("bodies", 0), "contacts is 0, expected a whole number of at least 1"),
+        (("bodies", 3, 0, 4), "dimension is 4, expected a whole number of at least 2 and at most 3"),
     ],
 )
 def test_bad_input_gets_one_sentence(arguments, sentence):

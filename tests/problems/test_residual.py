@@ -201,7 +201,9 @@ def test_points_are_taken_as_any_array_of_the_right_shape():
     for wrong in ([1], [1, 2, 3], [[1, 2]]):
         with pytest.raises(InputError, match=r"^residual: x has shape .*, expected \(2,\)$"):
             residual(problem, wrong)
-    with pytest.raises(InputError, match=r"^residual: str has none, expected one of LCP, .*, LimitSurfaceProblem$"):
+    with pytest.raises(
+        InputError, match=r"^residual: the problem is 'problem', expected an LCP, .* or LimitSurfaceProblem$"
+    ):
         residual("problem", point)
 
 

@@ -12,7 +12,7 @@ from stickslip.scene.scene import Scene
 from stickslip.scene.shapes import Box, Sphere
 from stickslip.scene.values import rotation_matrix
 
-INTEGERS = ("kind", "shape", "shape_body", "shape_material", "apart", "joint", "joint_a", "joint_b")
+INTEGERS = ("kind", "shape", "shape_body", "shape_material", "apart", "joint", "joint_a", "joint_b", "hull_range")
 
 
 def mixed_scene():

@@ -130,7 +130,7 @@ def test_a_singular_system_ends_newton_alone():
 
 @pytest.mark.core
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(InputError, match="equation is 'newton', expected one of alart_curnier, natural_map"):
+    with pytest.raises(InputError, match="equation is 'newton', expected 'alart_curnier' or 'natural_map'"):
         ConeNewton(equation="newton")
     with pytest.raises(InputError, match="proximal is -1"):
         ConeNewton(proximal=-1.0)

@@ -361,13 +361,13 @@ def test_no_rows_no_choice():
 @pytest.mark.core
 def test_refuses_what_it_cannot_enumerate():
     one = LCP([[1]], [-1])
-    with pytest.raises(InputError, match="ConeProblem, expected LCP or MixedLCP"):
+    with pytest.raises(InputError, match=r"ConeProblem.*, expected an LCP, MixedLCP or LimitSurfaceProblem"):
         all_solutions(ConeProblem(np.eye(3), np.ones(3), [0.5]))
     with pytest.raises(InputError, match="401 complementary pairs, expected at most 400"):
         all_solutions(LCP(np.eye(401), np.ones(401)))
     with pytest.raises(InputError, match="tol is 0, expected a positive number"):
         all_solutions(one, tol=0)
-    with pytest.raises(InputError, match="max_nodes is 0, expected at least 1"):
+    with pytest.raises(InputError, match="max_nodes is 0, expected a whole number of at least 1"):
         all_solutions(one, max_nodes=0)
 
 
@@ -388,6 +388,10 @@ def test_as_a_method_it_solves_or_shows_that_there_is_no_solution(problem, max_n
 # ---- the dictionary ----
 
 
+def proof_of(base, place):
+    return Proof(base, place, np.full(1, INF), np.zeros(place.size), np.full(1, INF))
+
+
 def random_dictionary(rng, m, k, pivots):
     base = rng.standard_normal((m, k + 1))
     place = np.concatenate([~np.arange(k), np.arange(m)])
@@ -395,7 +399,7 @@ def random_dictionary(rng, m, k, pivots):
     for _ in range(pivots):
         r, c = np.unravel_index(np.argmax(np.abs(d.table[:, :k]) * rng.random((m, k))), (m, k))
         pivot(d, int(r), int(c))
-    return d, Proof(base, place, np.full(1, INF))
+    return d, proof_of(base, place)
 
 
 def equation_errors(d, proof, rng):
@@ -429,7 +433,7 @@ def test_a_contradiction_reaches_as_far_as_it_is_true():
     for ε, reach in [(1e-12, 1e12), (0.25, 4), (0, INF), (-1, INF)]:
         base, place = np.array([[ε, -1.0]]), np.array([-1, 0])
         d = Dictionary(np.array([[0.0, -2.0]]), np.array([1]), np.array([0]), place.copy(), np.zeros(2, np.intp))
-        assert contradiction(d, Proof(base, place, np.full(1, INF)), 0, 1.0) == pytest.approx(reach, rel=1e-2)
+        assert contradiction(d, proof_of(base, place), 0, 1.0) == pytest.approx(reach, rel=1e-2)
 
 
 # ---- brute force: one square system A z = b for each choice, row by row, of z = lower, z = upper or w = 0 ----
@@ -701,3 +705,20 @@ def test_mixed_rows_agree_with_brute_force(make, count, largest):
         rng = np.random.default_rng(seed)
         n = 1 + seed % largest
         check_against_brute_force(make(rng, n), with_dimensions=n <= 3)
+
+
+def test_multipliers_that_are_not_unique_make_no_continuum():
+    """Rows that differ by many decades leave a multiplier of a bound open: such a z is a point, not a line."""
+    M = [
+        [-6.58e-07, 2.21e-09, -1.17e-09, 2.19e-08, -1.52e-07],
+        [4560.0, 40.8, 7.66, -5830.0, 710.0],
+        [-2.33e-05, -6.19e-08, -8.29e-09, 0.000145, 1.25e-05],
+        [1.81e-07, -8.52e-10, -5.86e-10, 3.36e-07, -5.31e-08],
+        [0.000137, 2.48e-05, -1.29e-05, 0.000908, 3.24e-05],
+    ]
+    q = [67800000000.0, 227000000000.0, 22600000000.0, 121000000000.0, -1080000000.0]
+    problem = MixedLCP(M, q, [-np.inf, -1, 0, 0, 0], [1, np.inf, np.inf, np.inf, 1])
+    found = all_solutions(problem)
+    assert not found.continua
+    assert found.points
+    assert max(residual(problem, z) for z in found.points) <= 1e-10

@@ -151,7 +151,7 @@ def test_iteration_limit():
     [
         ({"tol": -1e-10}, "InteriorPoint: tol is -1e-10, expected a number >= 0"),
         ({"tol": float("nan")}, "InteriorPoint: tol is nan, expected a number >= 0"),
-        ({"max_iter": 0}, "InteriorPoint: max_iter is 0, expected at least 1"),
+        ({"max_iter": 0}, "InteriorPoint: max_iter is 0, expected a whole number of at least 1"),
     ],
 )
 def test_bad_settings(settings, message):

@@ -156,7 +156,7 @@ def test_iteration_limit():
     [
         ({"function": "max"}, "SemismoothNewton: function is 'max', expected 'fischer-burmeister' or 'min'"),
         ({"tol": -1.0}, "SemismoothNewton: tol is -1.0, expected a number >= 0"),
-        ({"max_iter": 0}, "SemismoothNewton: max_iter is 0, expected at least 1"),
+        ({"max_iter": 0}, "SemismoothNewton: max_iter is 0, expected a whole number of at least 1"),
     ],
 )
 def test_bad_settings(settings, message):

@@ -107,7 +107,7 @@ def test_a_problem_without_solution_is_not_solved():
 def test_rounding_above_tol_is_a_stall():
     problem = random_known("pd", 6, 1).problem
     answer = PGS(tol=1e-300).solve(problem)
-    assert answer.status is (Status.SOLVED if answer.residual <= 1e-300 else Status.STALLED)
+    assert answer.status is Status.STALLED  # whatever the residual: in another order its sums would differ by more
     assert answer.iterations < 10_000
     assert answer.residual < 1e-14
     assert answer.residual == residual(problem, answer.x)
@@ -122,7 +122,7 @@ def test_rounding_above_tol_is_a_stall():
         ({"omega": np.nan}, "PGS: omega is nan, expected a number between 0 and 2"),
         ({"tol": -1e-3}, "PGS: tol is -0.001, expected a number >= 0"),
         ({"tol": np.nan}, "PGS: tol is nan, expected a number >= 0"),
-        ({"max_iter": 0}, "PGS: max_iter is 0, expected at least 1"),
+        ({"max_iter": 0}, "PGS: max_iter is 0, expected a whole number of at least 1"),
     ],
 )
 def test_bad_settings(settings, message):

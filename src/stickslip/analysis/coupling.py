@@ -47,18 +47,41 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.dynamics.generalized import Given, System, positive_definite
-from stickslip.engine.snapshot import Snapshot, is_world, snapshot
+from stickslip.checks import (
+    Refused,
+    as_floats,
+    checked,
+    is_number,
+    mapping,
+    not_negative,
+    numbers,
+    shown,
+    vector,
+    whole,
+    wholes,
+)
+from stickslip.dynamics.generalized import Given, System, a_system, positive_definite
+from stickslip.engine.arguments import SCENE, is_world, refuse_state
+from stickslip.engine.snapshot import Snapshot, snapshot
 from stickslip.errors import InputError
 from stickslip.friction.stabilisation import TOUCHING
-from stickslip.problems.matrix import Dense, Vector, as_dense, canonical, vector
+from stickslip.problems.matrix import Dense, Vector, as_dense, canonical
 from stickslip.scene.scene import Scene
 
 RANK = 1e-12  # see above
 OWNER = "friction_coupling"
 
 
+FIRST = 0  # the contact that is meant where none is named
+
+
+def slip_direction(owner: str, field: str, value: Any) -> tuple[float, ...]:
+    """A kind of argument: a direction in a tangent plane, perhaps with spin; a zero is refused at its use."""
+    return numbers(owner, field, value, (1, 2, 3), "a direction (t,), (t, o) or (t, o, r)")
+
+
 @dataclass(frozen=True)
+@checked(direction=slip_direction, mu=not_negative)
 class Sliding:
     """Another contact that slides in a direction of its tangent plane, with its kinetic friction."""
 
@@ -84,6 +107,7 @@ class FrictionCone:
         signs[0, 0] = -(self.mu**2)
         return self.effective_mass.T @ signs @ self.effective_mass
 
+    @checked(count=wholes(3, 100_000))
     def surface(self, count: int = 128) -> Dense:
         """(count, d) velocity changes by unit normal impulse, sliding all the way round; in the plane (2, 2)."""
         if len(self.W) == 4:
@@ -210,13 +234,14 @@ class FrictionCoupling:
         return f"FrictionCoupling(mu_jam={self.mu_jam:.6g}, mu_crit={self.mu_crit:.6g}, rank={self.rank}{held})"
 
 
+@checked(q=vector, v=vector)
 def friction_coupling(
     M: Any,
     A: Any = None,
     bilateral: Any = None,
     held: Sequence[tuple[Any, How]] | Mapping[Any, How] | None = None,
     *,
-    contact: int | Sequence[Any] = 0,
+    contact: int | Sequence[Any] = FIRST,
     q: Given = None,
     v: Given = None,
 ) -> FrictionCoupling:
@@ -233,13 +258,18 @@ def friction_coupling(
     if is_world(M):
         if A is not None or bilateral is not None:
             raise InputError(f"{OWNER}: A and bilateral are for a mass matrix, expected none of them with a world")
-        return world_coupling(snapshot(OWNER, M, q, v), contact, dict(held or {}))
+        return world_coupling(snapshot(OWNER, M, q, v), contact, {} if held is None else mapping(OWNER, "held", held))
+    refuse_state(OWNER, "a mass matrix", q=q, v=v, contact=None if contact is FIRST else contact)
     M = positive_definite(OWNER, "M", as_dense(canonical(OWNER, "M", M)))
     A = contact_matrix("A", A, len(M))
     G = np.zeros((0, len(M))) if bilateral is None else as_dense(canonical(OWNER, "bilateral", bilateral))
     if G.ndim != 2 or G.shape[1] != len(M):
         raise InputError(f"{OWNER}: bilateral has shape {G.shape}, expected {len(M)} columns as M has")
-    pairs = list(held or ())
+    pairs = [] if held is None else held
+    if not isinstance(pairs, list | tuple) or not all(
+        isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs
+    ):
+        raise Refused(OWNER, "held", held, "a list of contacts, each (its rows, what it does)")
     names = [f"held[{i}]" for i in range(len(pairs))]
     others = [
         (f"contact {name}", contact_matrix(name, rows, len(M)), how)
@@ -248,6 +278,7 @@ def friction_coupling(
     return coupling(M, A, *kept_still(G, others))
 
 
+@checked(system=a_system, q=vector, contact=whole, held=mapping, v=vector)
 def system_coupling(
     system: System, q: ArrayLike, contact: int = 0, held: Mapping[int, How] | None = None, v: Given = None
 ) -> FrictionCoupling:
@@ -255,6 +286,7 @@ def system_coupling(
     return friction_coupling(system, contact=contact, held=held, q=q, v=v)
 
 
+@checked(scene=SCENE, held=mapping)
 def scene_coupling(
     scene: Scene, contact: int | Sequence[Any] = 0, held: Mapping[int, How] | None = None
 ) -> FrictionCoupling:
@@ -262,6 +294,7 @@ def scene_coupling(
     return friction_coupling(scene, contact=contact, held=held)
 
 
+@checked(scene=SCENE)
 def scene_contacts(scene: Scene) -> list[tuple[str, str]]:
     """The two bodies of each contact of a scene as it stands, in the order of their numbers."""
     return list(snapshot("scene_contacts", scene).pairs)
@@ -308,13 +341,15 @@ def own_way(now: Snapshot, contact: int) -> How:
 
 def number_of(now: Snapshot, contact: int | Sequence[Any]) -> int:
     """The number of the contact that is meant."""
-    if isinstance(contact, int) or not now.pairs:
-        if not (isinstance(contact, int) and 0 <= contact < now.contacts):
+    if is_number(contact) or not now.pairs:
+        if not (isinstance(contact, int | np.integer) and is_number(contact) and 0 <= contact < now.contacts):
             there = f"a number below {now.contacts}" if now.contacts else "bodies that touch, and nothing does"
             whose = "" if now.pairs or not now.contacts else f" for {now.name!r}"
-            raise InputError(f"{OWNER}: contact is {contact!r}, expected {there}{whose}")
-        return contact
-    wanted = {getattr(body, "name", body) for body in contact}
+            raise InputError(f"{OWNER}: contact is {shown(contact)}, expected {there}{whose}")
+        return int(contact)
+    if not isinstance(contact, tuple | list) or len(contact) != 2:
+        raise Refused(OWNER, "contact", contact, "a number, or two bodies")
+    wanted = {str(getattr(body, "name", body)) for body in contact}
     found = [i for i, pair in enumerate(now.pairs) if set(pair) == wanted]
     if len(found) != 1:
         bodies = " and ".join(map(repr, sorted(map(str, wanted))))
@@ -432,7 +467,7 @@ def contact_matrix(name: str, given: Any, columns: int) -> Dense:
 
 def unit(direction: ArrayLike, size: int, name: str = "direction") -> Vector:
     """A direction of slip, of length 1."""
-    given = vector(OWNER, name, np.atleast_1d(np.asarray(direction, float)), size)
+    given = vector(OWNER, name, np.atleast_1d(as_floats(OWNER, name, direction)), size)
     length = float(np.linalg.norm(given))
     if length == 0:
         raise InputError(f"{OWNER}: {name} is {given.tolist()}, expected a direction, a vector that is not zero")
@@ -440,6 +475,4 @@ def unit(direction: ArrayLike, size: int, name: str = "direction") -> Vector:
 
 
 def friction(mu: float, name: str = "mu") -> float:
-    if not (isinstance(mu, int | float | np.floating) and math.isfinite(mu) and mu >= 0):
-        raise InputError(f"{OWNER}: {name} is {mu!r}, expected a friction coefficient >= 0")
-    return float(mu)
+    return not_negative(OWNER, name, mu, "a friction coefficient >= 0")

@@ -36,18 +36,20 @@ from scipy import sparse
 
 from stickslip.analysis.matrices import of_snapshot
 from stickslip.analysis.solvability import cone_problem, solvability
+from stickslip.checks import checked, optional, shown, vector, whole
 from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given
-from stickslip.engine.snapshot import Snapshot, World, acceleration_step, closed, has_patches, is_world, slips, snapshot
+from stickslip.engine.arguments import is_world, refuse_state, seconds
+from stickslip.engine.snapshot import Snapshot, World, acceleration_step, closed, has_patches, slips, snapshot
 from stickslip.engine.step_problem import named_problem
-from stickslip.engine.stiff_limit import ENOUGH, RANK, STEP, TOL, Face, check_weights, friction_sizes, nearest
+from stickslip.engine.stiff_limit import ENOUGH, RANK, STEP, TOL, Face, check_weights, even_weights, nearest
 from stickslip.errors import InputError, RangeFailed
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.stabilisation import GAP
 from stickslip.problems.cone import ConeProblem, Law
-from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, shortened, vector
+from stickslip.problems.matrix import Dense, Indices, Vector, as_dense
 from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.existence import FEW_DIGITS, negative_share
 from stickslip.solvers.solve import solve
@@ -127,6 +129,7 @@ class Determinacy:
             sentence += "; some press on each other as hard as they like"
         return sentence
 
+    @checked(i=whole)
     def limits(self, i: int) -> str:
         """Of one component, in words."""
         rounding = EQUAL * largest(self.least)
@@ -138,6 +141,7 @@ class Determinacy:
         return self.describe()
 
 
+@checked(motion=vector, weights=vector, q=vector, v=vector, force=vector, dt=optional(seconds))
 def determinacy(
     problem: ContactProblem | ConeProblem | World,
     *,
@@ -158,6 +162,7 @@ def determinacy(
     """
     if is_world(problem):
         return of_world(problem, motion, weights, q, v, force, dt)  # type: ignore[arg-type]
+    refuse_state("determinacy", "a problem", q=q, v=v, force=force)
     if isinstance(problem, ContactProblem):
         return of_contact_problem(problem, numbered(problem.contacts), "coulomb", motion, weights)
     if isinstance(problem, ConeProblem):
@@ -168,7 +173,7 @@ def determinacy(
         given = posed_motion(step, problem) if motion is None else motion
         return of_contact_problem(step, numbered(problem.contacts), problem.law, given, weights, unit="")
     raise InputError(
-        f"determinacy: the problem is {shortened(problem)}, expected a ContactProblem, a ConeProblem, a Scene, a "
+        f"determinacy: the problem is {shown(problem)}, expected a ContactProblem, a ConeProblem, a Scene, a "
         f"System or a Robot"
     )
 
@@ -236,6 +241,7 @@ def of_contact_problem(
         )
     J = np.hstack([as_dense(problem.H), as_dense(problem.G)])
     lower, upper, gap = ranges(J, face, least)
+    basis = face.basis[:, face.basis.any(axis=0)]  # contacts without a patch have no moment
     h = problem.h
     return Determinacy(
         problem=problem,
@@ -243,7 +249,7 @@ def of_contact_problem(
         names=component_names(problem, contacts),
         rank=rank_of(J),
         null_space=null_space(J),
-        freedom=orthonormal(face.basis @ null_space(J @ face.basis)),
+        freedom=orthonormal(basis @ null_space(J @ basis)),
         lower=lower / h,
         upper=upper / h,
         least=least / h,
@@ -251,13 +257,6 @@ def of_contact_problem(
         gap=gap,
         unit=unit,
     )
-
-
-def even_weights(problem: ContactProblem) -> Vector:
-    """1 of every component, 1 / e_r² of spin."""
-    e = friction_sizes(problem)
-    own = np.column_stack([np.ones(problem.contacts), 1 / np.where(e > 0, e, 1.0) ** 2])
-    return np.concatenate([own.ravel(), np.ones(problem.b.size)])
 
 
 def component_names(problem: ContactProblem, contacts: tuple[str, ...]) -> tuple[str, ...]:

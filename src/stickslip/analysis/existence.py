@@ -13,12 +13,13 @@ import numpy as np
 
 from stickslip.analysis.matrices import of_snapshot
 from stickslip.analysis.solvability import friction_problem
+from stickslip.checks import checked, shown, vector
 from stickslip.dynamics.generalized import Given
-from stickslip.engine.snapshot import World, closed, is_world, snapshot
+from stickslip.engine.arguments import is_world, refuse_state, seconds
+from stickslip.engine.snapshot import World, closed, snapshot
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import shortened
 from stickslip.solvers.existence import Existence
 from stickslip.solvers.existence import existence as of_problem
 from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence
@@ -38,6 +39,7 @@ def existence(
 ) -> Existence | LimitSurfaceExistence: ...
 
 
+@checked(q=vector, v=vector, force=vector, dt=seconds)
 def existence(
     problem: ConeProblem | LimitSurfaceProblem | World,
     *,
@@ -49,10 +51,11 @@ def existence(
     """Is a solution guaranteed? Of a friction problem, of a scene as it stands, or of a system or robot at (q, v): at
     acceleration level, or with `dt` of its next step. The certificate of the answer is verified in plain NumPy."""
     if isinstance(problem, ConeProblem | LimitSurfaceProblem):
+        refuse_state("existence", "a problem", q=q, v=v, force=force, dt=dt)
         return of_problem(problem)
     if not is_world(problem):
         raise InputError(
-            f"existence: the problem is {shortened(problem)}, expected a ConeProblem, a LimitSurfaceProblem, a Scene, "
+            f"existence: the problem is {shown(problem)}, expected a ConeProblem, a LimitSurfaceProblem, a Scene, "
             f"a System or a Robot"
         )
     posed, slip, _ = friction_problem("existence", problem, q, v, force, dt)

@@ -22,24 +22,54 @@ import numpy as np
 from scipy import ndimage, optimize
 
 from stickslip.analysis.coupling import FrictionCoupling, How, effective, friction_coupling, kept_still, mu_jam_of
-from stickslip.dynamics.generalized import System, gap_of, positive_definite
-from stickslip.dynamics.mechanisms import ARM_HEIGHT, ARM_LENGTHS, arm, arm_on_the_plane, rod, rod_on_its_foot
+from stickslip.checks import (
+    Refused,
+    checked,
+    function,
+    instance,
+    mapping,
+    not_negative,
+    numbers,
+    optional,
+    positive,
+    text,
+    tuple_of,
+    whole,
+    wholes,
+)
+from stickslip.checks import shown as shown_value
+from stickslip.dynamics.generalized import System, a_system, gap_of, positive_definite
+from stickslip.dynamics.mechanisms import ARM_HEIGHT, ARM_LENGTHS, LENGTHS, arm, arm_on_the_plane, rod, rod_on_its_foot
 from stickslip.dynamics.pinocchio import Robot
 from stickslip.errors import InputError
 from stickslip.friction.stabilisation import TOUCHING
 from stickslip.problems.matrix import Dense, Vector
+from stickslip.remade import Remade, remade
 from stickslip.scene.friction_law import number as friction_number
 from stickslip.scene.scene import Scene
 
 Contact: TypeAlias = int | Sequence[Any]  # its number, or the two bodies of a scene
 
 PLACE = 1e-9  # width of the last simplex, as a share of the ranges
+MOST_VALUES, MOST_POSES = 10_000, 4_000_000  # of a parameter, and in all: a minute or so
 SAME = 1e-5  # searches that end within this share of the ranges found one minimum
 LEVEL = 1e-12  # relative difference up to which two poses are equally bad: rounding
 
 
+def parameter_ranges(owner: str, field: str, value: Any) -> dict[str, tuple[float, float]]:
+    """A kind of argument: the least and the greatest value of each parameter, by its name."""
+    found = {}
+    for name, given in mapping(owner, field, value).items():
+        least, greatest = numbers(owner, f"{field}[{name!r}]", given, (2,), "two rising numbers")
+        if not least < greatest:
+            raise Refused(owner, f"{field}[{name!r}]", given, "two rising numbers")
+        found[text(owner, field, name)] = (least, greatest)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
-class Family:
+@checked(system=optional(a_system), pose=function, ranges=parameter_ranges, units=tuple_of(text), name=text)
+class Family(Remade):
     """Poses of a system, or scenes, by one or two parameters."""
 
     system: System | None  # None for scenes
@@ -50,10 +80,10 @@ class Family:
 
     def __post_init__(self) -> None:
         if len(self.ranges) not in (1, 2) or len(self.units) != len(self.ranges):
-            raise InputError(f"Family: ranges has {len(self.ranges)} parameters, expected one or two, each with a unit")
-        for name, (least, greatest) in self.ranges.items():
-            if not (math.isfinite(least) and math.isfinite(greatest) and least < greatest):
-                raise InputError(f"Family: range of {name} is {least:g} to {greatest:g}, expected two rising numbers")
+            raise InputError(
+                f"Family: ranges has {len(self.ranges)} parameters and units {len(self.units)} entries, expected one "
+                "or two, each with a unit"
+            )
         if not self.name:
             object.__setattr__(self, "name", "scene" if self.system is None else self.system.name)
 
@@ -113,12 +143,14 @@ class JamMap:
         there = np.isfinite(self.mu_jam) | np.isinf(self.mu_jam)
         return f"{' and '.join(parts)}, {int(there.sum())} of {there.size} poses exist"
 
+    @checked(mu=not_negative)
     def share_that_jams(self, mu: float) -> float:
         """Share of the poses that exist in which some slip direction jams with this friction."""
         there = ~np.isnan(self.mu_jam)
         return float((self.mu_jam[there] < mu).mean()) if there.any() else 0.0
 
 
+@checked(family=instance(Family), resolution=wholes(3, MOST_VALUES), held=mapping)
 def jam_map(
     family: Family, resolution: int = 200, contact: Contact = 0, held: Mapping[Any, How] | None = None
 ) -> JamMap:
@@ -127,8 +159,9 @@ def jam_map(
     `held`: what the other contact points do, as in `friction_coupling`. Where it says nothing those that are closed in
     a pose stick, or have no friction.
     """
-    if not (isinstance(resolution, int) and resolution >= 3):
-        raise InputError(f"jam_map: resolution is {resolution!r}, expected a whole number of at least 3")
+    poses = resolution ** len(family.ranges)
+    if poses > MOST_POSES:
+        raise Refused("jam_map", "resolution", resolution, f"at most {MOST_POSES:.0e} poses in all, not {poses:.0e}")
     axes = tuple(np.linspace(*bounds, resolution) for bounds in family.ranges.values())
     others = dict(held or {})
     if family.system is not None:
@@ -144,8 +177,8 @@ def check_contacts(system: System, contact: Contact, held: Mapping[Any, How]) ->
     """Are there such contact points, and others than the one that is asked about held?"""
     count = len(system.contacts)
     for number in (contact, *held):
-        if not (isinstance(number, int) and 0 <= number < count):
-            raise InputError(f"jam_map: contact is {number!r}, expected a number below {count} for {system.name!r}")
+        if not (isinstance(number, int | np.integer) and not isinstance(number, bool) and 0 <= number < count):
+            raise Refused("jam_map", "contact", number, f"a number below {count} for {system.name!r}")
     if contact in held:
         raise InputError(f"jam_map: held has contact {contact}, the one that is asked about; expected others")
 
@@ -161,7 +194,7 @@ def mu_jam_along(
             if scene is not None:
                 mu[i] = friction_coupling(one_scene(scene), contact=contact, held=held).mu_jam
         return mu
-    assert isinstance(contact, int)
+    assert not isinstance(contact, Sequence)
     there = [i for i, q in enumerate(found) if not np.isnan(q).any()]
     still = {i: still_rows(system, found[i], contact, held) for i in there}
     for size in {len(C) for C, _ in still.values()}:
@@ -182,7 +215,7 @@ def mu_jam_along(
 
 def one_scene(scene: Any) -> Scene:
     if not isinstance(scene, Scene):
-        raise InputError(f"jam_map: the pose is {scene!r}, expected a Scene, or None where there is none")
+        raise InputError(f"jam_map: the pose is {shown_value(scene)}, expected a Scene, or None where there is none")
     return scene
 
 
@@ -285,6 +318,8 @@ def shown(value: float, unit: str) -> str:
 # families
 
 
+@remade
+@checked(mass=positive, length=positive)
 def rod_family(mass: float = 1.0, length: float = 1.0) -> Family:
     """Painlevé's rod by its angle from the plane."""
     return Family(
@@ -295,6 +330,8 @@ def rod_family(mass: float = 1.0, length: float = 1.0) -> Family:
     )
 
 
+@remade
+@checked(lengths=LENGTHS, height=positive, density=positive)
 def arm_family(
     lengths: tuple[float, float, float] = ARM_LENGTHS, height: float = ARM_HEIGHT, density: float = 2.0
 ) -> Family:
@@ -314,6 +351,8 @@ def arm_family(
     )
 
 
+@remade
+@checked(scene=function, ranges=parameter_ranges, units=tuple_of(text), name=text)
 def scene_family(
     scene: Callable[..., Scene | None],
     ranges: Mapping[str, tuple[float, float]],
@@ -324,6 +363,8 @@ def scene_family(
     return Family(None, scene, dict(ranges), tuple(units), name)
 
 
+@remade
+@checked(robot=instance(Robot), ranges=parameter_ranges, fixed=mapping, touch=text, contact=whole)
 def robot_family(
     robot: Robot,
     ranges: Mapping[str, tuple[float, float]],
@@ -337,8 +378,10 @@ def robot_family(
     Without it the plane is taken to be where the point is, with the same normal: μ_jam does not depend on the offset.
     """
     base, names = robot.pose(fixed), tuple(ranges)
-    for name in (*names, *((touch,) if touch else ())):
+    for name in names:
         robot.joint(name)
+    if touch is not None and touch not in robot.joints:
+        raise Refused("robot_family", "touch", touch, f"one of {', '.join(robot.joints)}")
     if touch in ranges:
         raise InputError(f"robot_family: touch is {touch!r}, expected a joint that has no range")
 

@@ -47,8 +47,11 @@ from functools import cached_property
 
 import numpy as np
 
+from stickslip.checks import checked, instance, not_negative, vector
 from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given
+from stickslip.engine.arguments import seconds
+from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.snapshot import Snapshot, World, closed, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
@@ -58,7 +61,7 @@ from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.directions import axes, polyhedral_directions, sliding_axis
 from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.phantom import Phantom
-from stickslip.friction.polyhedral import check_directions
+from stickslip.friction.polyhedral import AXES, DIRECTIONS, angle
 from stickslip.friction.stabilisation import RELAXATION, Relaxation
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
@@ -117,6 +120,7 @@ class TrinkleMatrices:
         return self.v_star + self.inverse @ (self.G_n @ z[:nc] + self.G_f @ z[nc : nc + nf])
 
 
+@checked(world=world_kind, dt=seconds, directions=DIRECTIONS, offset=angle, q=vector, v=vector, force=vector)
 def trinkle_matrices(
     world: World,
     dt: float,
@@ -132,9 +136,6 @@ def trinkle_matrices(
     two. Friction is the static one.
     """
     owner = "trinkle_matrices"
-    check_directions(owner, directions, 3)
-    if not (isinstance(offset, int | float) and math.isfinite(offset)):
-        raise InputError(f"{owner}: offset is {offset!r}, expected an angle in rad")
     problem, names = named_problem(owner, world, dt, q, v, force)
     refuse_bounded(owner, problem)
     d, nc = problem.dimension, problem.contacts
@@ -251,10 +252,12 @@ class LeadMatrix:
         s = self.singular_values
         return math.inf if self.rank < s.size else float(s[0] / s[-1])
 
+    @checked(rho=not_negative)
     def with_inertia(self, rho: float) -> LeadMatrix:
         """The same with another phantom inertia."""
-        return replace(self, rho=checked_inertia(rho))
+        return replace(self, rho=rho)
 
+    @checked(inertias=vector)
     def over(self, inertias: Sequence[float]) -> list[tuple[float, int, float]]:
         """(ρ, rank, condition) for each phantom inertia."""
         found = (self.with_inertia(rho) for rho in inertias)
@@ -266,6 +269,17 @@ class LeadMatrix:
         return f"lead matrix of {size} rows, {len(self.names)} contacts, ρ = {self.rho:g} kg: {regular}"
 
 
+@checked(
+    world=world_kind,
+    dt=seconds,
+    inertia=not_negative,
+    directions=AXES,
+    relaxed=instance(bool, Relaxation),
+    q=vector,
+    v=vector,
+    force=vector,
+    previous=vector,
+)
 def lead_matrix(
     world: World,
     dt: float,
@@ -285,7 +299,7 @@ def lead_matrix(
     """
     owner = "lead_matrix"
     stabilisation = RELAXATION if relaxed is True else relaxed or None
-    formulation = Phantom(checked_inertia(inertia), directions, stabilisation=stabilisation)
+    formulation = Phantom(inertia, directions, stabilisation=stabilisation)
     problem, names = named_problem(owner, world, dt, q, v, force)
     if previous is not None:
         problem = replace(problem, previous=previous)
@@ -315,17 +329,11 @@ def lead_matrix(
         J_n=J[:, 0],
         E=E,
         mu=mu,
-        rho=float(inertia),
+        rho=inertia,
         epsilon=epsilon,
         d=right,
         sliding=tuple(bool(slides) for slides in rows.sliding),
     )
-
-
-def checked_inertia(inertia: float) -> float:
-    if not (isinstance(inertia, int | float | np.floating) and 0 <= inertia < math.inf):
-        raise InputError(f"lead_matrix: inertia is {inertia!r}, expected a number >= 0")
-    return float(inertia)
 
 
 def own_tangents(rows: ActiveRows, i: int) -> Dense:
@@ -396,6 +404,7 @@ class DistributedContacts:
         return tuple(int(i) for i in np.flatnonzero(self.problem.slip.any(axis=1)))
 
 
+@checked(world=world_kind, q=vector, v=vector, force=vector, dt=seconds)
 def distributed_contacts(
     world: World, q: Given = None, v: Given = None, force: Given = None, dt: float | None = None
 ) -> DistributedContacts:
@@ -424,6 +433,8 @@ def at_velocity_level(owner: str, world: World, q: Given, v: Given, force: Given
     spin = isinstance(world, Scene) and not world.planar
     problem, names = named_problem(owner, world, dt, q, v, force, LimitSurface() if spin else None)
     refuse_bounded(owner, problem)
+    if problem.contacts == 0:
+        raise InputError(f"{owner}: no contact is found within a step of {dt:g} s, expected at least one")
     d, nc = problem.dimension, problem.contacts
     K, v_star = held_inverse(problem, as_dense(problem.G))
     J = padded(as_dense(problem.H).T, nc, d).T

@@ -36,15 +36,17 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from stickslip.analysis.determinacy import even_weights, programs, verified
+from stickslip.analysis.determinacy import programs, verified
+from stickslip.checks import Refused, checked, floats, number, numbers, positive, text, tuple_of, vector, wholes
 from stickslip.dynamics.generalized import Given
 from stickslip.dynamics.mechanisms import PEG_STATES, peg
+from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.snapshot import Snapshot, World, acceleration_step, closed, snapshot
 from stickslip.engine.step_problem import free_rows
-from stickslip.engine.stiff_limit import Face
+from stickslip.engine.stiff_limit import Face, even_weights
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
-from stickslip.problems.matrix import Dense, Vector, as_dense, vector
+from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.scene import Scene
 
@@ -88,6 +90,7 @@ class JammingDiagram:
         """Whether some state wedges: then every push may be held."""
         return any(state.wedges for state in self.states)
 
+    @checked(x=number, y=number)
     def verdict(self, x: float, y: float) -> Verdict:
         """What one push of the plane does."""
         return self.verdict_of(self.base + x * self.across + y * self.up)
@@ -109,6 +112,18 @@ class JammingDiagram:
         return self.describe()
 
 
+def window_kind(owner: str, field: str, value: Any) -> tuple[tuple[float, float], ...]:
+    """A kind of argument: the least and the greatest x and y that are shown."""
+    expected = "two pairs of rising numbers"
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise Refused(owner, field, value, expected)
+    pairs = tuple(numbers(owner, field, pair, (2,), expected) for pair in value)
+    if not all(low < high for low, high in pairs):
+        raise Refused(owner, field, value, expected)
+    return pairs  # type: ignore[return-value]
+
+
+@checked(world=world_kind, window=window_kind, q=vector, directions=wholes(4, 10_000), labels=tuple_of(text))
 def jamming_diagram(
     world: World,
     base: Push,
@@ -130,18 +145,20 @@ def jamming_diagram(
     now = closed(OWNER, snapshot(OWNER, world, q))
     if max(float(np.abs(motion).max(initial=0.0)) for motion in (now.at.v, now.at.w)) > now.still:
         raise InputError(f"{OWNER}: the world moves, expected one at rest")
-    if not (isinstance(directions, int) and directions >= 4):
-        raise InputError(f"{OWNER}: directions is {directions!r}, expected a whole number of at least 4")
-    (x0, x1), (y0, y1) = window
-    if not (x0 < x1 and y0 < y1 and all(map(math.isfinite, (x0, x1, y0, y1)))):
-        raise InputError(f"{OWNER}: window is {window!r}, expected two pairs of rising numbers")
+    if len(labels) != 2:
+        raise Refused(OWNER, "labels", labels, "two texts, of x and of y")
     given = {"base": base, "across": across, "up": up}
     pushes = tuple(generalized_push(world, now, name, push) for name, push in given.items())
-    groups = [tuple(range(now.contacts))] if together is None else [checked_state(now, group) for group in together]
+    groups = (
+        [tuple(range(now.contacts))]
+        if together is None
+        else [checked_state(now, group) for group in several_states(together)]
+    )
     states = tuple(state_of(now, group, pushes, window, directions) for group in groups)
     return JammingDiagram(now, pushes[0], pushes[1], pushes[2], window, states, labels)
 
 
+@checked(radius=positive, depth=positive, friction=positive, window=window_kind)
 def peg_diagram(
     radius: float = 1.0,
     depth: float = 4.0,
@@ -149,8 +166,6 @@ def peg_diagram(
     window: tuple[tuple[float, float], tuple[float, float]] | None = None,
 ) -> JammingDiagram:
     """The classical diagram of a peg in a hole: x = F_x/F_z and y = M/(r F_z), F_z into the hole."""
-    if not (isinstance(friction, int | float) and 0 < friction < math.inf):
-        raise InputError(f"peg_diagram: friction is {friction!r}, expected a positive number")
     ratio = depth / (2 * radius * friction)
     wide, high = 1.5 / friction, 1.3 * (1 + 2 * ratio)
     return jamming_diagram(
@@ -171,9 +186,11 @@ def generalized_push(world: World, now: Snapshot, name: str, given: Push) -> Vec
     if not isinstance(world, Scene):
         return vector(OWNER, name, given, n)
     if not (isinstance(given, tuple | list) and len(given) == 3):
-        raise InputError(f"{OWNER}: {name} is {given!r}, expected (body, force, torque)")
+        raise Refused(OWNER, name, given, "(body, force, torque)")
     body, force, torque = given
-    index = world.body(body if isinstance(body, str) else body.name).index
+    if getattr(body, "name", body) not in world.names:
+        raise Refused(OWNER, f"body of {name}", body, f"one of {', '.join(world.names)}")
+    index = world.body(str(getattr(body, "name", body))).index
     whole = np.zeros((len(world.names), 6))
     whole[index, :3], whole[index, 3:] = vector(OWNER, f"force of {name}", force, 3), spun(name, torque)
     free = free_rows(compile_scene(world)[0])
@@ -182,15 +199,21 @@ def generalized_push(world: World, now: Snapshot, name: str, given: Push) -> Vec
 
 def spun(name: str, torque: Given) -> Vector:
     """A torque in space; of a planar scene also as a number, about y."""
-    turn = np.atleast_1d(np.asarray(torque, np.float64))
+    turn = np.atleast_1d(floats(OWNER, f"torque of {name}", torque))
     return np.array([0.0, turn[0], 0.0]) if turn.size == 1 else vector(OWNER, f"torque of {name}", turn, 3)
 
 
+def several_states(together: Any) -> Any:
+    if not isinstance(together, tuple | list):
+        raise Refused(OWNER, "together", together, "a list of states, each the numbers of its contacts")
+    return together
+
+
 def checked_state(now: Snapshot, group: Sequence[int]) -> tuple[int, ...]:
-    for number in group:
-        if not (isinstance(number, int) and 0 <= number < now.contacts):
-            raise InputError(f"{OWNER}: together has contact {number!r}, expected numbers below {now.contacts}")
-    return tuple(group)
+    contacts = tuple_of(wholes(0, now.contacts - 1))(OWNER, "together", group)
+    if not contacts:
+        raise Refused(OWNER, "together", group, "numbers of contacts in each state")
+    return contacts
 
 
 # one state of contact

@@ -47,18 +47,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.analysis.matrices import of_snapshot
+from stickslip.checks import checked, floats, instance, one_of, shown, vector
 from stickslip.dynamics.constrained import drift, response
-from stickslip.dynamics.generalized import Given, System
-from stickslip.engine.snapshot import Snapshot, World, closed, has_patches, is_world, slips, snapshot
+from stickslip.dynamics.generalized import Given, System, a_system
+from stickslip.engine.arguments import is_world, refuse_state, seconds
+from stickslip.engine.arguments import world as world_kind
+from stickslip.engine.snapshot import Snapshot, World, closed, has_patches, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.limit_surface import LimitSurface
+from stickslip.friction.polyhedral import DIRECTIONS
 from stickslip.friction.stabilisation import GAP
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Dense, Vector, as_dense, canonical, shortened
+from stickslip.problems.matrix import Dense, Vector, as_dense, canonical
 from stickslip.problems.mechanical import friction_directions
 from stickslip.solvers.contact_modes import ModeSolution, search_modes
 from stickslip.solvers.enumeration import all_solutions
@@ -67,6 +71,7 @@ Mode = Literal["open", "stick", "slide"]
 Rule = Literal["painleve", "dissipation"]
 
 ROUNDING = 1e-12  # a slope or a load up to this share of its terms is zero
+MAX_NODES = 20_000  # branches of the enumeration where nothing else is said: seconds
 SAME = 1e-8  # forces closer than this share of the largest are one
 MOST_MINORS = 12  # contacts whose principal minors are all formed, 4096 of them
 RANK = 1e-9  # singular values below this share of the largest are zero
@@ -129,6 +134,7 @@ class Solvability:
     def count(self) -> float:
         return self.certificate.count
 
+    @checked(rule=one_of(Rule))
     def choose(self, rule: Rule) -> ContactSolution | None:
         """The solution that a rule takes, None where there is none to take.
 
@@ -147,6 +153,7 @@ class Solvability:
         parts = self.free[0] >= 0
         return next((s for s in self.solutions if (s.modes == ("open",)) == parts), None)
 
+    @checked(solution=instance(ContactSolution))
     def friction_power(self, solution: ContactSolution) -> float:
         """-λ_t·u_t over the contacts   [W]"""
         tangent = solution.force.reshape(self.problem.contacts, -1)[:, 1:]
@@ -161,6 +168,7 @@ class Solvability:
         return self.describe()
 
 
+@checked(slip=floats, q=vector, v=vector, force=vector, dt=seconds, directions=DIRECTIONS)
 def solvability(
     problem: ConeProblem | World,
     slip: ArrayLike | None = None,
@@ -170,6 +178,7 @@ def solvability(
     force: Given = None,
     dt: float | None = None,
     directions: int = 8,
+    max_nodes: int = MAX_NODES,
 ) -> Solvability:
     """All solutions of (1): of a scene as it stands, of a system or robot at (q, v) with applied forces, or of the W,
     q = u̇₀ and μ of a ConeProblem, `slip` (nc, d - 1) the velocities of what slides.
@@ -177,16 +186,18 @@ def solvability(
     Of a world the contacts are those that touch and do not part, at acceleration level; with `dt` all contacts of the
     next step of that size, at velocity level. One that sinks in or approaches is refused at acceleration level, for
     then (1) is not about it. `directions`: of the friction pyramid of a contact at rest in space; in the plane there
-    are two.
+    are two. `max_nodes`: branches that the enumeration follows; where more would be needed, as with many contacts at
+    rest, the certificate says that there may be more solutions.
     """
     if is_world(problem):
         if slip is not None:
             raise InputError("solvability: slip is given with a world, expected v, or the velocities of the scene")
-        return of_world(problem, q, v, force, dt, directions)  # type: ignore[arg-type]
+        return of_world(problem, q, v, force, dt, directions, max_nodes)  # type: ignore[arg-type]
     if not isinstance(problem, ConeProblem):
         raise InputError(
-            f"solvability: the problem is {shortened(problem)}, expected a ConeProblem, a Scene, a System or a Robot"
+            f"solvability: the problem is {shown(problem)}, expected a ConeProblem, a Scene, a System or a Robot"
         )
+    refuse_state("solvability", "a problem", q=q, v=v, force=force, dt=dt)
     tangents = problem.dimension - 1
     shape = (problem.contacts, tangents)
     u_t = np.zeros(shape) if slip is None else canonical("solvability", "slip", slip)
@@ -196,9 +207,10 @@ def solvability(
         raise InputError("solvability: the problem has no contacts, expected at least one")
     if problem.contacts == 1 and u_t.any():
         return one_unknown(problem, u_t)
-    return enumerated(problem, u_t, directions)
+    return enumerated(problem, u_t, directions, max_nodes)
 
 
+@checked(system=a_system, q=vector, v=vector, force=vector, directions=DIRECTIONS)
 def solvability_at(
     system: System, q: Given, v: Given = None, force: Given = None, *, directions: int = 8
 ) -> Solvability:
@@ -206,12 +218,14 @@ def solvability_at(
     return solvability(system, q=q, v=v, force=force, directions=directions)
 
 
-def of_world(world: World, q: Given, v: Given, force: Given, dt: float | None, directions: int) -> Solvability:
+def of_world(
+    world: World, q: Given, v: Given, force: Given, dt: float | None, directions: int, max_nodes: int
+) -> Solvability:
     posed, slip, names = friction_problem("solvability", world, q, v, force, dt)
     if isinstance(posed, LimitSurfaceProblem):
         found = searched(posed, slip)
     else:
-        found = solvability(posed, slip, directions=directions)
+        found = solvability(posed, slip, directions=directions, max_nodes=max_nodes)
     return replace(found, names=names)
 
 
@@ -237,6 +251,7 @@ def friction_problem(
     return *cone_problem(now), now.names
 
 
+@checked(world=world_kind, q=vector, v=vector, force=vector)
 def acceleration_problem(
     world: World, q: Given = None, v: Given = None, force: Given = None
 ) -> tuple[ConeProblem, Dense]:
@@ -370,9 +385,9 @@ def posed(problem: ConeProblem, slip: Dense, directions: int) -> Modes:
     return Modes(LCP(np.vstack([accelerate, limit]), q), force, resting, count)
 
 
-def enumerated(problem: ConeProblem, slip: Dense, directions: int) -> Solvability:
+def enumerated(problem: ConeProblem, slip: Dense, directions: int, max_nodes: int) -> Solvability:
     modes = posed(problem, slip, directions)
-    found = all_solutions(modes.lcp)
+    found = all_solutions(modes.lcp, max_nodes=max_nodes)
     pieces: list[tuple[Vector, Dense]] = [(z, np.zeros((z.size, 0))) for z in found.points]
     pieces += [(piece.point, piece.directions) for piece in found.continua]
     listed = distinct([named(problem, slip, modes, *piece) for piece in pieces])

@@ -26,7 +26,7 @@ from stickslip.collision.convex import extent, half_width, line
 from stickslip.collision.faces import FEATURES, face_contacts
 from stickslip.collision.manifold import NONE, drop_beside_last, keep_above, least_gap, put, spread
 from stickslip.collision.vectors import ahead, cross, inner, minus, sign
-from stickslip.jit import kernel
+from stickslip.jit import bare, kernel
 
 UNSETTLED: Any = np.int64(-1)
 PREFERENCE = 1e-6  # of the size: by how much another axis must be better
@@ -35,8 +35,8 @@ SHALLOW = 1e-6  # of the size: gaps that differ by less are equally deep
 EDGES: Any = np.int64(13 * FEATURES)  # the features of crossing edges
 
 
-@kernel
-def box_box(A, B, margin, outline, clipped, spots, count):
+@bare
+def box_box(A, B, margin, hulls, outline, clipped, spots, count):
     d, size = minus(A.centre, B.centre), min(extent(A), extent(B))
     best, axis, face_axis = -math.inf, NONE, NONE
     for k in range(15):
@@ -54,7 +54,7 @@ def box_box(A, B, margin, outline, clipped, spots, count):
     n = separating_axis(A.axes, B.axes, face_axis)
     side = sign(inner(n, d))
     face, other, away = (A, B, -1.0) if face_axis < 3 else (B, A, 1.0)
-    count = face_contacts(face, face_axis % 3, away * side, other, away, margin, outline, clipped, spots, count)
+    count = face_contacts(face, face_axis % 3, away * side, other, away, margin, hulls, outline, clipped, spots, count)
     if axis >= 6:
         count = spread(spots, keep_above(spots, count, best), SHALLOW * size)
         return drop_beside_last(spots, crossing_edges(A, B, axis, d, best, spots, count))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from stickslip.collision.faces import outline
 from stickslip.collision.gjk import simplex
+from stickslip.collision.hulls import Hulls
 from stickslip.collision.manifold import NONE, spots
 from stickslip.collision.pairs import meet
 from stickslip.collision.placement import AXES, BOUND, HALF, PLANE, REACH, place, tabulate
@@ -57,6 +58,7 @@ class Workspace(NamedTuple):
     kind: Integers  # (ns,)   see `tabulate`
     table: Floats  # (ns, COLUMNS)
     free: Booleans  # (ns,)   is its body
+    hulls: Hulls
     # the pairs
     pairs: Integers  # (room, 2)   shapes that may touch, the greater first
     ordered: Integers  # (room, 2)   work
@@ -91,6 +93,7 @@ def workspace(model: Model) -> Workspace:
         kind=kind,
         table=table,
         free=model.kind[model.shape_body] == Kind.FREE,
+        hulls=Hulls(model.hull_range, model.hull_corner, model.hull_face, model.hull_rim),
         pairs=np.zeros((room, 2), np.int64),
         ordered=np.zeros((room, 2), np.int64),
         grids=grids,
@@ -113,20 +116,22 @@ def find_contacts(state, reach, work, contacts):
     found = near_pairs(kind, table, body, free, apart, work.bodies, grids, pairs, ordered)
     if found > pairs.shape[0]:
         return meet_more(
-            found, kind, table, body, free, apart, work.bodies, grids, planar, work.simplex, work.outline, work.clipped,
-            work.spots, contacts,
+            found, kind, table, body, free, apart, work.bodies, grids, planar, work.hulls, work.simplex, work.outline,
+            work.clipped, work.spots, contacts,
         )  # fmt: skip
-    return meet(pairs, found, kind, table, planar, work.simplex, work.outline, work.clipped, work.spots, contacts)
+    return meet(
+        pairs, found, kind, table, planar, work.hulls, work.simplex, work.outline, work.clipped, work.spots, contacts
+    )
 
 
 @kernel
 def meet_more(
-    found, kind, table, body, free, apart, bodies, grids, planar, simplex, outline, clipped, spots, contacts
+    found, kind, table, body, free, apart, bodies, grids, planar, hulls, simplex, outline, clipped, spots, contacts
 ):  # fmt: skip
     """The same with room for more pairs."""
     pairs, ordered = np.empty((found, 2), np.int64), np.empty((found, 2), np.int64)
     found = near_pairs(kind, table, body, free, apart, bodies, grids, pairs, ordered)
-    return meet(pairs, found, kind, table, planar, simplex, outline, clipped, spots, contacts)
+    return meet(pairs, found, kind, table, planar, hulls, simplex, outline, clipped, spots, contacts)
 
 
 @kernel
@@ -254,9 +259,14 @@ def key_of(level, x, y, z):
 
 @kernel
 def bucket_of(key, buckets):
-    key = key ^ (key >> 31)
-    key = (key * 0x1E3779B97F4A7C15) & 0x7FFFFFFFFFFFFFFF
-    return (key >> 24) & (buckets - 1)
+    """Cells that are near have buckets that are near: a block of 4 × 4 × 4 cells has 64 in a row, so that those about a
+    shape are found in a few lines of the cache. Blocks lie anywhere, and within each the cells are shuffled, lest
+    shapes in regular places share buckets."""
+    block = key & ~(3 << 2 * CELL_BITS | 3 << CELL_BITS | 3)
+    cell = (key >> 2 * CELL_BITS & 3) << 4 | (key >> CELL_BITS & 3) << 2 | (key & 3)
+    block ^= block >> 31
+    block = (block * 0x1E3779B97F4A7C15) & 0x7FFFFFFFFFFFFFFF
+    return (block >> 30 << 6 | cell ^ (block >> 24 & 63)) & (buckets - 1)
 
 
 @kernel

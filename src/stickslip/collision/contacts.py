@@ -12,7 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers
+
+AT_THE_END = 1 << 40  # added to the feature of a contact that tells of the end of a step, see engine/ahead.py
 
 
 class Contacts(NamedTuple):
@@ -39,3 +42,40 @@ def room_for(capacity: int) -> Contacts:
         np.zeros((capacity, 3)),
         np.zeros(capacity),
     )
+
+
+@bare
+def put_in(others, count, contacts, found):
+    """Put so many contacts that tell of the end of the step among those found, after those with the same features.
+    Returns how many there are then, be there room for them or not."""
+    for j in range(count):
+        a, b, f = others.shape_a[j], others.shape_b[j], plain(others.feature[j])
+        at = 0
+        while at < found and (
+            contacts.shape_a[at] < a
+            or (
+                contacts.shape_a[at] == a
+                and (contacts.shape_b[at] < b or (contacts.shape_b[at] == b and plain(contacts.feature[at]) <= f))
+            )
+        ):
+            at += 1
+        found += 1
+        if found <= contacts.gap.size:
+            for k in range(found - 1, at, -1):
+                copy_contact(contacts, k - 1, contacts, k)
+            copy_contact(others, j, contacts, at)
+    return found
+
+
+@bare
+def plain(feature):
+    """The feature that meets, whether at the start of the step or at its end."""
+    return feature - AT_THE_END if feature >= AT_THE_END else feature
+
+
+@bare
+def copy_contact(source, j, target, k):
+    target.shape_a[k], target.shape_b[k], target.feature[k] = source.shape_a[j], source.shape_b[j], source.feature[j]
+    target.gap[k] = source.gap[j]
+    for r in range(3):
+        target.point[k, r], target.normal[k, r] = source.point[j, r], source.normal[j, r]

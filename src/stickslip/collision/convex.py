@@ -1,20 +1,23 @@
-"""Any two of box, capsule and cylinder: the direction of greatest separation, or of least overlap, by one iteration.
+"""Any two of box, capsule, cylinder and hull: the way of greatest separation, or of least overlap, by one iteration.
 
-All these shapes are symmetric about their centres. With the half widths e_A(n), e_B(n) along a unit vector n and d from
-the centre of B to that of A, they overlap along n by
-    h(n) = e_A(n) + e_B(n) - n·d,
+With e_A(n), how far A extends from its centre along a unit vector n, and d from the centre of B to that of A, they
+overlap along n by
+    h(n) = e_A(-n) + e_B(n) - n·d,
 and the gap between them is max_n -h(n), be it positive or negative. For shapes that are apart GJK finds n. Where they
 touch or overlap, shape A is first moved out along the best n known, until they are apart by δ along it:
     n <- direction of the distance between A + s n and B,      s = max(0, h(n) + δ).
 As the moved shapes are δ apart along the old n, their distance is at least δ, so h(n) never grows, and n ends in a
 local minimum: a concave-convex procedure [1]. With a face in contact the first step is the last; with rounded surfaces
 the error shrinks by (h + δ) / (ρ + δ) a step, ρ the radius of curvature of the difference of the shapes. The start is
-the best of the directions in which faces, edges and round sides can meet, and, for a deep overlap, all good ones.
+the best of the directions in which faces, edges and round sides can meet, and, for a deep overlap, all good ones. A
+hull is an arbitrary one: of it only the axes, and for a deep overlap the faces, are among the guesses.
 
 Then, where n is normal to a face, the outline of the other shape is clipped by it (collision/faces.py); where a line of
 one shape runs along one of the other, both ends touch, as strings of balls (collision/capsules.py). The nearest points
-are a contact of their own where they are nearer than all those. Gaps come out to about 1e-10 of the size, and normals
-between round surfaces, on which the gap depends only in second order, to about 1e-5.
+are a contact of their own where they are nearer than all those. A hull that is nearest with an edge or a corner may all
+but lie on a face: the points of that face that are within reach, and farther apart, are contacts beside. Gaps come out
+to about 1e-10 of the size, and normals between round surfaces, on which the gap depends only in second order, to about
+1e-5.
 
 [1] Yuille, Rangarajan, The concave-convex procedure, Neural Computation 15 (2003) 915-936.
 """
@@ -29,10 +32,11 @@ import numpy as np
 from stickslip.collision.capsules import BETWEEN, Segment, segment_segment
 from stickslip.collision.faces import FEATURES, face_contacts
 from stickslip.collision.gjk import direction_between
-from stickslip.collision.manifold import FEATURE, NONE, drop_beside_last, least_gap, put, spread, swap
-from stickslip.collision.placement import BOX, CAPSULE, CYLINDER, half_length
-from stickslip.collision.vectors import ahead, cross, inner, into_frame, minus, sign
-from stickslip.jit import kernel
+from stickslip.collision.hulls import face_against, face_normal, farthest_corner
+from stickslip.collision.manifold import FEATURE, NONE, drop_beside_last, keep_above, least_gap, put, spread, swap
+from stickslip.collision.placement import BOX, CAPSULE, CYLINDER, HULL, SPHERE, half_length
+from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, sign
+from stickslip.jit import bare, kernel
 
 MOST: Any = np.int64(30)  # moves
 FEW: Any = np.int64(3)  # moves from a guess, by which it must have become better than the best so far
@@ -43,39 +47,44 @@ FARTHEST = 0.2  # how much more, over that size, these may overlap
 SETTLED = 1e-20  # square of the change of n at which it has
 NEAR_FACE = 1e-3  # angle between n and the normal of a face, below which the latter is taken
 SHALLOW = 1e-6  # of the size: by so much the overlap may be greater then
+BESIDE = 0.06  # 1 - cosine between n and the normal of a face of a hull, below which the face may touch as well
 ALONG = 0.1  # cosine between n and a line of a shape, below which the line is in contact
 NEARER = 1e-10  # of the size: by how much the nearest points must be nearer than the others
 NEAREST: Any = np.int64(12 * FEATURES)  # the feature of the nearest points
 
 
-@kernel
-def convex_pair(A, B, margin, simplex, outline, clipped, spots, count):
-    d, size = minus(A.centre, B.centre), min(extent(A), extent(B))
-    # of a capsule only the axis is looked at; its radius comes back in the gap
-    radius_a = A.size[0] if A.kind == CAPSULE else 0.0
-    radius_b = B.size[0] if B.kind == CAPSULE else 0.0
+@bare
+def convex_pair(A, B, margin, hulls, simplex, outline, clipped, spots, count):
+    d, size = minus(A.centre, B.centre), extent(B)
+    if A.kind != SPHERE:
+        size = min(size, extent(A))
+    # of a capsule only the axis is looked at, of a ball the centre; their radii come back in the gap
+    radius_a, radius_b = rounding(A), rounding(B)
     h, n = math.inf, d
     for k in range(GUESSES):
-        h, n = better(A, B, d, h, n, guess(A, B, d, k))
+        h, n = better(A, B, d, h, n, guess(A, B, d, k, hulls), hulls)
     if not -h - radius_a - radius_b <= margin:
         return count
-    h, n, middle = descend(A, B, d, h, n, MOVED * size, MOST, simplex)
+    h, n, middle = descend(A, B, d, h, n, MOVED * size, MOST, hulls, simplex)
     if h > DEEP * size:
-        for k in range(GUESSES):
-            h_k, n_k = better(A, B, d, math.inf, n, guess(A, B, d, k))
+        for k in range(GUESSES + faces_of(A, hulls) + faces_of(B, hulls)):
+            h_k, n_k = better(A, B, d, math.inf, n, guess(A, B, d, k, hulls), hulls)
             if h_k < h + FARTHEST * size:
-                h_k, n_k, _ = descend(A, B, d, h_k, n_k, MOVED * size, FEW, simplex)
+                h_k, n_k, _ = descend(A, B, d, h_k, n_k, MOVED * size, FEW, hulls, simplex)
             if h_k < h - SHALLOW * size:
-                h, n, middle = descend(A, B, d, h_k, n_k, MOVED * size, MOST, simplex)
-    h, n = snap(A, B, d, h, n, SHALLOW * size)
+                h, n, middle = descend(A, B, d, h_k, n_k, MOVED * size, MOST, hulls, simplex)
+    h, n = snap(A, B, d, h, n, SHALLOW * size, hulls)
     gap = -h - radius_a - radius_b
     if not gap <= margin:
         return count
-    count = around(A, B, n, margin, outline, clipped, spots, count)
+    if A.kind != SPHERE:
+        count = around(A, B, n, gap, margin, hulls, outline, clipped, spots, count)
     nearer = gap < least_gap(spots, count) - NEARER * size
     count = spread(spots, count, SHALLOW * size)
     if nearer:
         point = ahead(ahead(B.centre, 0.5, middle), 0.5 * (radius_b - radius_a), n)
+        if A.kind == SPHERE:
+            point = ahead(A.centre, -radius_a - 0.5 * gap, n)
         count = put(spots, count, NEAREST, gap, margin, point, n)
     return drop_beside_last(spots, count)
 
@@ -86,16 +95,31 @@ def extent(A):
 
 
 @kernel
-def overlap(A, B, d, n):
+def rounding(A):
+    """The radius that is left out: of a ball and of a capsule."""
+    return A.size[0] if A.kind in (CAPSULE, SPHERE) else 0.0
+
+
+@bare
+def overlap(A, B, d, n, hulls):
     """h(n) of the unit vector n."""
-    return half_width(A, n) + half_width(B, n) - inner(n, d)
+    return extends(A, (-n[0], -n[1], -n[2]), hulls) + extends(B, n, hulls) - inner(n, d)
+
+
+@bare
+def extends(A, n, hulls):
+    """e_A(n), of a capsule that of its axis."""
+    if A.kind == HULL:
+        x = into_frame(A.axes, n)
+        return inner(x, farthest_corner(hulls, A.number, x))
+    return half_width(A, n)
 
 
 @kernel
 def half_width(A, n):
-    """Of a capsule, that of its axis."""
+    """Of a shape that is symmetric; of a capsule, that of its axis."""
     x, y, z = into_frame(A.axes, n)
-    return half_length(A.kind, A.size, x, y, z) - (A.size[0] if A.kind == CAPSULE else 0.0)
+    return half_length(A.kind, A.size, x, y, z) - rounding(A)
 
 
 @kernel
@@ -104,21 +128,35 @@ def first_axis(A):
     return 0 if A.kind == BOX else 2
 
 
-@kernel
-def better(A, B, d, h, n, candidate):
-    """The direction of less overlap, n or the candidate (of any length), turned from B to A."""
+@bare
+def better(A, B, d, h, n, candidate, hulls):
+    """The direction of less overlap, n or the candidate (of any length), turned from B to A; of a hull either way."""
     length = math.sqrt(inner(candidate, candidate))
     if length > 1e-6:
-        m = ahead((0.0, 0.0, 0.0), sign(inner(candidate, d)) / length, candidate)
-        h_m = overlap(A, B, d, m)
-        if h_m < h:
-            return h_m, m
+        turned = sign(inner(candidate, d)) / length
+        for _ in range(2 if HULL in (A.kind, B.kind) else 1):
+            m = ahead((0.0, 0.0, 0.0), turned, candidate)
+            h_m = overlap(A, B, d, m, hulls)
+            if h_m < h:
+                h, n = h_m, m
+            turned = -turned
     return h, n
 
 
-@kernel
-def guess(A, B, d, k):
-    """Directions to start from: the axes of the shapes, their cross products, radii of round sides, the centres."""
+@bare
+def faces_of(A, hulls):
+    """How many faces a hull has, 0 for other shapes."""
+    return hulls.ranges[A.number, 3] - hulls.ranges[A.number, 2] if A.kind == HULL else NONE
+
+
+@bare
+def guess(A, B, d, k, hulls):
+    """Directions to start from: axes of the shapes, their cross products, radii of round sides, the centres, faces."""
+    if k >= GUESSES:
+        own = k - GUESSES - faces_of(A, hulls)
+        if own < 0:
+            return into_world(A.axes, face_normal(hulls, hulls.ranges[A.number, 3] + own))
+        return into_world(B.axes, face_normal(hulls, hulls.ranges[B.number, 2] + own))
     if k < 3:
         return A.axes[k]
     if k < 6:
@@ -131,60 +169,82 @@ def guess(A, B, d, k):
     return d
 
 
-@kernel
-def descend(A, B, d, h, n, apart, moves, simplex):
+@bare
+def descend(A, B, d, h, n, apart, moves, hulls, simplex):
     """From n with h(n) to a local minimum. Returns h, n, and twice the point midway, seen from the centre of B."""
     middle = d
     for _ in range(moves):
         shift = max(0.0, h + apart)
-        m, middle = direction_between(A, B, ahead(d, shift, n), simplex)
+        m, middle = direction_between(A, B, ahead(d, shift, n), hulls, simplex)
         middle = ahead(middle, -shift, n)  # as A is moved back
         change = minus(m, n)
-        h_new, n_new, step = overlap(A, B, d, m), m, 1.0
+        h_new, n_new, step = overlap(A, B, d, m, hulls), m, 1.0
         if not h_new < h:
             break
         while h_new < h:  # farther the same way, as long as that is better
             h, n = h_new, n_new
-            h_new, n_new = better(A, B, d, h, n, ahead(m, step, change))
+            h_new, n_new = better(A, B, d, h, n, ahead(m, step, change), hulls)
             step = 2.0 * step + 1.0
         if shift == 0.0 or inner(change, change) <= SETTLED:
             break
     return h, n, middle
 
 
-@kernel
-def face_along(A, n, tolerance):
-    """The axis of A whose face has the normal n or -n, -1 where there is no such face."""
-    if A.kind != CAPSULE:
+@bare
+def face_along(A, n, tolerance, hulls):
+    """The axis of A whose face has the outward normal n, or the face of a hull; -1 where there is no such face."""
+    if A.kind == HULL:
+        x = into_frame(A.axes, n)
+        face = face_against(hulls, A.number, (-x[0], -x[1], -x[2]))
+        return face if inner(face_normal(hulls, face), x) > 1.0 - tolerance else NONE - 1
+    if A.kind not in (CAPSULE, SPHERE):
         for k in range(first_axis(A), 3):
             if abs(inner(A.axes[k], n)) > 1.0 - tolerance:
-                return k
-    return -1
+                return NONE + k
+    return NONE - 1
 
 
-@kernel
-def snap(A, B, d, h, n, shallow):
+@bare
+def outward(A, face, n, hulls):
+    """The outward normal of a face that `face_along` found."""
+    if A.kind == HULL:
+        return into_world(A.axes, face_normal(hulls, face))
+    return ahead((0.0, 0.0, 0.0), sign(inner(A.axes[face], n)), A.axes[face])
+
+
+@bare
+def snap(A, B, d, h, n, shallow, hulls):
     """The normal of a face that is as good as n and all but equal to it, or n."""
     for k in range(2):
-        face = face_along(B if k == 0 else A, n, 0.5 * NEAR_FACE**2)
+        shape, away = (B, 1.0) if k == 0 else (A, -1.0)
+        out = ahead((0.0, 0.0, 0.0), away, n)
+        face = face_along(shape, out, 0.5 * NEAR_FACE**2, hulls)
         if face >= 0:
-            axis = B.axes[face] if k == 0 else A.axes[face]
-            m = ahead((0.0, 0.0, 0.0), sign(inner(axis, n)), axis)
-            h_m = overlap(A, B, d, m)
+            m = ahead((0.0, 0.0, 0.0), away, outward(shape, face, out, hulls))
+            h_m = overlap(A, B, d, m, hulls)
             if h_m <= h + shallow:
                 return h_m, m
     return h, n
 
 
-@kernel
-def around(A, B, n, margin, outline, clipped, spots, count):
+@bare
+def around(A, B, n, gap, margin, hulls, outline, clipped, spots, count):
     """Contacts of a face with an outline, or of a line with a line; none where there is neither."""
     for k in range(2):
         face, other, away = (B, A, 1.0) if k == 0 else (A, B, -1.0)
-        axis = face_along(face, n, 1e-12)
+        axis = face_along(face, ahead((0.0, 0.0, 0.0), away, n), 1e-12, hulls)
         if axis >= 0:
-            side = away * sign(inner(face.axes[axis], n))
-            return face_contacts(face, axis, side, other, away, margin, outline, clipped, spots, count)
+            side = 1.0 if face.kind == HULL else away * sign(inner(face.axes[axis], n))
+            return face_contacts(face, axis, side, other, away, margin, hulls, outline, clipped, spots, count)
+    if HULL in (A.kind, B.kind):
+        for k in range(2):
+            face, other, away = (B, A, 1.0) if k == 0 else (A, B, -1.0)
+            axis = face_along(face, ahead((0.0, 0.0, 0.0), away, n), BESIDE, hulls)
+            if axis >= 0:
+                side = 1.0 if face.kind == HULL else away * sign(inner(face.axes[axis], n))
+                count = face_contacts(face, axis, side, other, away, margin, hulls, outline, clipped, spots, count)
+                return keep_above(spots, count, gap)
+        return count
     axis_a, axis_b = line_along(A, n), line_along(B, n)
     if axis_a < 0 or axis_b < 0:
         return count

@@ -1,11 +1,11 @@
 """A face of one shape against the outline that the other turns to it: clipped by the sides of the face.
 
-The face, called the reference, is a rectangle of a box or the cap of a cylinder; its frame has the centre of the shape
-as origin and the outward normal as third axis. What is turned to it, the incident outline, is the face of a box or the
-cap of a cylinder that points most against it, or the lowest line of a cylinder that lies or of a capsule. The part of
-the outline over the face [1] has corners of the outline, points where an edge of it crosses a side, and corners of the
-face; which of these a contact is makes its feature. The cap of a cylinder is taken as the octagon of eight points fixed
-on its rim.
+The face, called the reference, is a rectangle of a box, the cap of a cylinder or a face of a hull; its frame has the
+centre of the shape as origin and the outward normal as third axis. What is turned to it, the incident outline, is the
+face of a box or hull or the cap of a cylinder that points most against it, or the lowest line of a cylinder that lies
+or of a capsule. The part of the outline over the face [1] has corners of the outline, points where an edge of it
+crosses a side, and corners of the face; which of these a contact is makes its feature. The cap of a cylinder is taken
+as the octagon of eight points fixed on its rim.
 
 A corner that is outside a side by less than SLACK of the face's size counts as over it: two equal boxes, one on the
 other, keep the same four contacts when one has drifted or turned a little.
@@ -22,46 +22,61 @@ import math
 
 import numpy as np
 
+from stickslip.collision.hulls import face_against, side_of_face
 from stickslip.collision.manifold import NONE, ROOM, put
-from stickslip.collision.placement import BOX, CYLINDER
-from stickslip.collision.vectors import ahead, inner, into_frame, into_world, minus, sign
-from stickslip.jit import kernel
+from stickslip.collision.placement import BOX, CYLINDER, HULL
+from stickslip.collision.vectors import across, ahead, cross, inner, into_frame, into_world, minus, sign
+from stickslip.jit import bare, kernel
 from stickslip.scene.model import Floats
 
 CORNER, EDGE, COLUMNS = 3, 4, 5
 SLACK = 1e-5
 OCTANT = math.pi / 4
-SIDES = 32  # label of the first side of the reference; below are the edges of the incident outline
-LABELS = 64
+SIDES = 256  # label of the first side of the reference; below are the edges of the incident outline
+LABELS = 512
 FEATURES = LABELS * (LABELS + 1)  # corners, then pairs of labels
 CLEARLY = 1.001  # how much more a face must point against the reference to be preferred to one of a lower axis
 STANDS = math.sqrt(0.5)  # cosine above which the cap of a cylinder, not its side, is turned to a face
+HULL_FACES = 16  # number of the first face of a hull; below are those of boxes and cylinders, and other features
 
 
 def outline() -> Floats:
     return np.zeros((ROOM, COLUMNS))
 
 
-@kernel
-def face_contacts(A, axis, side, B, away, margin, outline, clipped, spots, count):
-    """Contacts of the face of A on `side` of `axis` with B; `away` times its outward normal is theirs."""
-    u, v, n = A.axes[(axis + 1) % 3], A.axes[(axis + 2) % 3], A.axes[axis]
-    n = (side * n[0], side * n[1], side * n[2])
-    h_u, h_v, level, sides = A.size[(axis + 1) % 3], A.size[(axis + 2) % 3], A.size[axis], 4
-    if A.kind == CYLINDER:
-        h_u, level, sides = A.size[0], A.size[1], 8
+@bare
+def face_contacts(A, axis, side, B, away, margin, hulls, outline, clipped, spots, count):
+    """Contacts of the face of A on `side` of `axis` with B; `away` times its outward normal is theirs.
+
+    Of a hull `axis` is the number of the face and `side` is 1.
+    """
+    face = 2 * axis + (side > 0.0) + 6 * (away < 0.0)
+    if A.kind == HULL:
+        faces, f = hulls.faces, axis
+        n = into_world(A.axes, (faces[f, 0], faces[f, 1], faces[f, 2]))
+        u = across(n)
+        v = cross(n, u)
+        h_u, h_v, level, sides = max(A.size[0], A.size[1]), A.size[2], faces[f, 3], int(faces[f, 5])
+        face = HULL_FACES + 2 * (f - hulls.ranges[A.number, 2]) + (away < 0.0)
+    else:
+        u, v, n = A.axes[(axis + 1) % 3], A.axes[(axis + 2) % 3], A.axes[axis]
+        n = (side * n[0], side * n[1], side * n[2])
+        h_u, h_v, level, sides = A.size[(axis + 1) % 3], A.size[(axis + 2) % 3], A.size[axis], 4
+        if A.kind == CYLINDER:
+            h_u, level, sides = A.size[0], A.size[1], 8
     slack = SLACK * max(h_u, h_v)
-    points = incident_outline(B, n, outline)
+    points = incident_outline(B, n, hulls, outline)
     for k in range(points):  # into the frame (u, v, n) of the face
         point = ahead(minus(B.centre, A.centre), 1.0, (outline[k, 0], outline[k, 1], outline[k, 2]))
         outline[k, 0], outline[k, 1], outline[k, 2] = inner(u, point), inner(v, point), inner(n, point)
     for k in range(sides):
-        if sides == 4:  # +u, +v, -u, -v
+        if A.kind == HULL:
+            a, b, h = side_of_face(hulls, axis, k, into_frame(A.axes, u), into_frame(A.axes, v))
+        elif sides == 4:  # +u, +v, -u, -v
             a, b, h = (k == 0) - 1.0 * (k == 2), (k == 1) - 1.0 * (k == 3), h_v if k % 2 else h_u
         else:
             a, b, h = math.cos((k + 0.5) * OCTANT), math.sin((k + 0.5) * OCTANT), h_u * math.cos(0.5 * OCTANT)
         points = clip(outline, points, a, b, h, slack, SIDES + k, clipped)
-    face = 2 * axis + (side > 0.0) + 6 * (away < 0.0)
     for k in range(points):
         gap = outline[k, 2] - level
         point = ahead(ahead(A.centre, outline[k, 0], u), outline[k, 1], v)
@@ -70,10 +85,18 @@ def face_contacts(A, axis, side, B, away, margin, outline, clipped, spots, count
     return count
 
 
-@kernel
-def incident_outline(B, n, outline):
+@bare
+def incident_outline(B, n, hulls, outline):
     """What shape B turns against n, as seen from its centre along world axes. Returns how many points it has."""
     d = into_frame(B.axes, n)
+    if B.kind == HULL:
+        f, rims = face_against(hulls, B.number, d), hulls.rims
+        first, points = int(hulls.faces[f, 4]), int(hulls.faces[f, 5])
+        for k in range(points):
+            r = first + k
+            outline[k, 0], outline[k, 1], outline[k, 2] = into_world(B.axes, (rims[r, 0], rims[r, 1], rims[r, 2]))
+            outline[k, CORNER] = outline[k, EDGE] = int(rims[r, 3]) % SIDES
+        return points
     if B.kind == BOX:
         axis = NONE
         if abs(d[1]) > CLEARLY * abs(d[0]):
@@ -92,12 +115,12 @@ def incident_outline(B, n, outline):
         return 4
     radius, half = B.size[0], B.size[1]
     stands = B.kind == CYLINDER and abs(d[2]) > STANDS
-    across = math.hypot(d[0], d[1])
+    radial = math.hypot(d[0], d[1])
     for k in range(8 if stands else 2):
         if stands:  # the rim
             x, y, z = radius * math.cos(k * OCTANT), radius * math.sin(k * OCTANT), -sign(d[2]) * half
         elif B.kind == CYLINDER:  # the lowest line of its side
-            x, y, z = -radius * d[0] / across, -radius * d[1] / across, (2 * k - 1) * half
+            x, y, z = -radius * d[0] / radial, -radius * d[1] / radial, (2 * k - 1) * half
         else:  # the lowest points of the balls of a capsule
             x, y, z = -radius * d[0], -radius * d[1], (2 * k - 1) * half - radius * d[2]
         outline[k, 0], outline[k, 1], outline[k, 2] = into_world(B.axes, (x, y, z))

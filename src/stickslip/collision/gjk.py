@@ -4,9 +4,9 @@ The distance is that of the origin to the difference D = {a - b} of the two shap
 D holds the nearest point v so far; the point w of D farthest along -v joins it, and what is not needed for the nearest
 point of the new simplex leaves. It ends where no point of D is nearer by more than rounding: |v|² - v·w <= 1e-14 |v|².
 
-The shapes must be apart by more than rounding, which collision/convex.py sees to. Capsules are meant without their
-radius. A simplex is an array of four rows (a + b, a - b, weight): points of the two shapes, seen from the centre of the
-second, and how much each counts in the nearest one.
+The shapes must be apart by more than rounding, which collision/convex.py sees to. Capsules and balls are meant without
+their radius. A simplex is an array of four rows (a + b, a - b, weight): points of the two shapes, seen from the centre
+of the second, and how much each counts in the nearest one.
 
 [1] Gilbert, Johnson, Keerthi, A fast procedure for computing the distance between complex objects in
     three-dimensional space, IEEE Journal on Robotics and Automation 4 (1988) 193-203.
@@ -19,10 +19,11 @@ import math
 
 import numpy as np
 
+from stickslip.collision.hulls import farthest_corner
 from stickslip.collision.manifold import NONE
-from stickslip.collision.placement import BOX, CYLINDER
+from stickslip.collision.placement import BOX, CYLINDER, HULL
 from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, sign
-from stickslip.jit import kernel
+from stickslip.jit import bare, kernel
 from stickslip.scene.model import Floats
 
 MOST = 64  # iterations
@@ -34,16 +35,16 @@ def simplex() -> Floats:
     return np.zeros((4, COLUMNS))
 
 
-@kernel
-def direction_between(A, B, d, simplex):
+@bare
+def direction_between(A, B, d, hulls, simplex):
     """The unit vector from B to A, whose centre is seen from that of B at d, along the distance between them.
 
     Also returns twice the point midway between the nearest ones, seen from the centre of B.
     """
     v, middle, count, square = d, d, NONE, math.inf
     for _ in range(MOST):
-        a = ahead(d, 1.0, support(A, (-v[0], -v[1], -v[2])))
-        b = support(B, v)
+        a = ahead(d, 1.0, support(A, (-v[0], -v[1], -v[2]), hulls))
+        b = support(B, v, hulls)
         w = minus(a, b)
         if square < math.inf and square - inner(v, w) <= PRECISION * square:
             break
@@ -59,12 +60,14 @@ def direction_between(A, B, d, simplex):
     return (v[0] / length, v[1] / length, v[2] / length), middle
 
 
-@kernel
-def support(A, direction):
+@bare
+def support(A, direction, hulls):
     """The point of A farthest along the direction, seen from its centre."""
     x, y, z = into_frame(A.axes, direction)
     across = math.hypot(x, y)
-    if A.kind == BOX:
+    if A.kind == HULL:
+        local = farthest_corner(hulls, A.number, (x, y, z))
+    elif A.kind == BOX:
         local = (sign(x) * A.size[0], sign(y) * A.size[1], sign(z) * A.size[2])
     elif A.kind == CYLINDER and across > 0.0:
         local = (A.size[0] * x / across, A.size[0] * y / across, sign(z) * A.size[1])

@@ -16,7 +16,7 @@ from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.scene.model import Floats, Integers, Model, Shape
 
-PLANE, SPHERE, BOX, CAPSULE, CYLINDER = (int(shape) for shape in Shape)
+PLANE, SPHERE, BOX, CAPSULE, CYLINDER, HULL = (int(shape) for shape in Shape)
 Vector = tuple[float, float, float]
 
 
@@ -31,6 +31,7 @@ class Placed(NamedTuple):
     size: Vector
     centre: Vector
     axes: tuple[Vector, Vector, Vector]  # in world axes
+    number: int  # of the shape, by which a hull is looked up
 
 
 def tabulate(model: Model) -> tuple[Integers, Floats]:
@@ -113,13 +114,16 @@ def placed(kind, table, s):
     y = (table[s, AXES + 3], table[s, AXES + 4], table[s, AXES + 5])
     z = (table[s, AXES + 6], table[s, AXES + 7], table[s, AXES + 8])
     size = (table[s, SIZE], table[s, SIZE + 1], table[s, SIZE + 2])
-    return Placed(kind[s], size, (table[s, CENTRE], table[s, CENTRE + 1], table[s, CENTRE + 2]), (x, y, z))
+    return Placed(kind[s], size, (table[s, CENTRE], table[s, CENTRE + 1], table[s, CENTRE + 2]), (x, y, z), s)
 
 
 @kernel
 def half_length(kind, size, x, y, z):
-    """How far a shape extends along a direction that has these components along its axes; 0 for a plane."""
-    if kind == BOX:
+    """How far a shape, or the box about a hull, extends along a direction that has these components along its axes.
+
+    0 for a plane.
+    """
+    if kind in (BOX, HULL):
         return abs(x) * size[0] + abs(y) * size[1] + abs(z) * size[2]
     if kind == CYLINDER:
         return math.hypot(x, y) * size[0] + abs(z) * size[1]

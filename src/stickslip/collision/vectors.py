@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from stickslip.jit import kernel
 
 
@@ -41,6 +43,16 @@ def into_world(axes, a):
         a[0] * u[1] + a[1] * v[1] + a[2] * w[1],
         a[0] * u[2] + a[1] * v[2] + a[2] * w[2],
     )
+
+
+@kernel
+def across(n):
+    """A unit vector perpendicular to the unit vector n."""
+    if abs(n[0]) > 0.6:
+        length = math.hypot(n[0], n[1])
+        return -n[1] / length, n[0] / length, 0.0
+    length = math.hypot(n[1], n[2])
+    return 0.0, -n[2] / length, n[1] / length
 
 
 @kernel

@@ -30,6 +30,7 @@ the way from that body to the last of its group, W = G D Gᵀ: half of a substit
 from __future__ import annotations
 
 import math
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -140,15 +141,18 @@ def eliminated(
     for component in components(neighbours):
         outer = outer_bodies(neighbours, component, fixed, turns.size)
         near = {node: set(neighbours[node]) for node in component}
-        left, gone = sorted(component), set[int]()
-        while left:
-            ready = [node for node in left if node < turns.size or outer.get(node) in gone]
-            node = min(ready or left, key=lambda each: (len(near[each]), each))
-            for other in near[node]:
-                near[other] |= near[node] - {other}
+        ready = [(len(near[node]), node) for node in component if node < turns.size]  # and outdated degrees, later on
+        heapify(ready)
+        while near:
+            degree, node = heappop(ready) if ready else min((len(others), each) for each, others in near.items())
+            if node not in near or degree != len(near[node]):
+                continue
+            others = near.pop(node)
+            for other in others:
+                near[other] |= others - {other}
                 near[other].discard(node)
-            gone.add(node)
-            left.remove(node)
+                if other < turns.size or outer.get(other, other) not in near:
+                    heappush(ready, (len(near[other]), other))
             order.append(node)
     return order
 

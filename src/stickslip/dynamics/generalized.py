@@ -26,16 +26,58 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from scipy import linalg
 
+from stickslip.checks import (
+    Refused,
+    bound,
+    checked,
+    count,
+    either,
+    fraction,
+    function,
+    instance,
+    not_negative,
+    text,
+    tuple_of,
+    vector,
+)
 from stickslip.errors import InputError
-from stickslip.problems.matrix import Dense, Vector, canonical, vector
+from stickslip.problems.matrix import Dense, Vector, canonical
+from stickslip.remade import Remade
 from stickslip.scene.friction_law import FrictionLaw
+from stickslip.scene.materials import coefficient
 
 Given: TypeAlias = Any  # what a user's function returns: an array, or nested lists
 DIFFERENCE = 1e-5  # largest change of a velocity coordinate in the central difference of A: error about 1e-10
 SYMMETRY = 1e-10  # of M, relative to its largest entry
 
 
+def a_surface(owner: str, field: str, value: Any) -> Any:
+    """A kind of argument."""
+    return coefficient(owner, "surface", value)
+
+
+friction_of = either(instance(FrictionLaw), not_negative, expected="a number >= 0, or a FrictionLaw")
+
+
 @dataclass(frozen=True, eq=False)
+@checked(
+    gap=function,
+    rows=function,
+    friction=friction_of,
+    friction_kinetic=not_negative,
+    restitution=fraction,
+    drift=function,
+    name=text,
+    stiffness=bound,
+    damping=not_negative,
+    stiffness_tangent=bound,
+    damping_tangent=not_negative,
+    patch=not_negative,
+    surface=a_surface,
+    spin=function,
+    place=function,
+    surface_velocity=function,
+)
 class ContactPoint:
     """A point of the system that may touch a surface, at rest or, with `surface_velocity`, moving by itself."""
 
@@ -73,16 +115,10 @@ class ContactPoint:
         static = self.friction.at_rest if isinstance(self.friction, FrictionLaw) else self.friction
         kinetic = static if self.friction_kinetic is None else self.friction_kinetic
         object.__setattr__(self, "friction_kinetic", kinetic)
-        for field in ("friction", "friction_kinetic", "restitution", "damping", "damping_tangent", "patch"):
-            value = getattr(self, field)
-            if field == "friction" and isinstance(value, FrictionLaw):
-                continue
-            if not (isinstance(value, int | float) and 0 <= value < math.inf):
-                raise InputError(f"ContactPoint {self.name!r}: {field} is {value!r}, expected a number >= 0")
         for field in ("stiffness", "stiffness_tangent"):
             value = getattr(self, field)
             damper = field == "stiffness_tangent" and value == 0 and self.damping_tangent > 0
-            if not (isinstance(value, int | float) and (value > 0 or damper)):
+            if not (value > 0 or damper):
                 raise InputError(
                     f"ContactPoint {self.name!r}: {field} is {value!r}, expected a positive number, or inf for a rigid "
                     "surface"
@@ -90,6 +126,7 @@ class ContactPoint:
 
 
 @dataclass(frozen=True, eq=False)
+@checked(rows=function, error=function, drift=function, rate=function)
 class Constraint:
     """Bilateral constraints, G(q) v = 0, or with a `rate` G(q, t) v + ∂g/∂t = 0: then all functions are of time too."""
 
@@ -146,8 +183,31 @@ class System(Protocol):
         """q after a small motion, (n,) as velocities are."""
 
 
+def is_system(given: object) -> bool:
+    """Does this answer what a System must?"""
+    asked = ("name", "coordinates", "velocities", "contacts", "constraint", "mass", "bias", "velocity_map", "moved")
+    return not isinstance(given, type) and all(hasattr(given, name) for name in asked)
+
+
+def a_system(owner: str, field: str, value: Any) -> Any:
+    """A kind of argument."""
+    if not is_system(value):
+        raise Refused(owner, field, value, "a System, such as a GeneralizedSystem or a Robot")
+    return value
+
+
 @dataclass(frozen=True, eq=False)
-class GeneralizedSystem:
+@checked(
+    velocities=count,
+    mass=function,
+    bias=function,
+    contacts=tuple_of(instance(ContactPoint)),
+    constraint=instance(Constraint),
+    map_velocity=function,
+    coordinates=count,
+    name=text,
+)
+class GeneralizedSystem(Remade):
     """A system made of functions. q̇ = v unless `map_velocity` gives N(q), and then `coordinates` is its height."""
 
     velocities: int
@@ -160,11 +220,8 @@ class GeneralizedSystem:
     name: str = "system"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.velocities, int) and self.velocities > 0):
-            raise InputError(f"GeneralizedSystem: velocities is {self.velocities!r}, expected a positive whole number")
         if self.coordinates == -1:
             object.__setattr__(self, "coordinates", self.velocities)
-        object.__setattr__(self, "contacts", tuple(self.contacts))
         if self.coordinates != self.velocities and self.map_velocity is None:
             raise InputError(
                 f"GeneralizedSystem: coordinates is {self.coordinates} and velocities {self.velocities}, "
@@ -178,6 +235,19 @@ class GeneralizedSystem:
         if self.map_velocity is None:
             return q + displacement
         return q + np.asarray(self.map_velocity(q)) @ displacement
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the contacts of an instant are like where they come and go, as those of shapes do: one entry for each."""
+
+    names: tuple[str, ...]
+    mu: Vector  # (nc,)   friction
+    restitution: Vector  # (nc,)
+    patch: Vector  # (nc,)   e_r, 0 is a point   [m]
+    place: Dense  # (nc, 3)   [m]
+    spin: Dense  # (nc, n)   rows of the angular velocity about the normal
+    others: tuple[str, ...] = ()  # limits and dry friction that may act now, in words
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +267,7 @@ class Instant:
     w: Vector  # (d nc,)   velocity of surfaces that move by themselves   [m/s]
     constraint_rate: Vector  # (m,)   ∂g/∂t
     time: float = 0.0  # [s]
+    found: Found | None = None  # contacts that are not those of `system.contacts`
 
     @property
     def u(self) -> Vector:
@@ -226,6 +297,8 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
     name, n = system.name, system.velocities
     q = vector(name, "q", q, system.coordinates)
     v = np.zeros(n) if v is None else vector(name, "v", v, n)
+    if has_moving_contacts(system):
+        return system.instant(q, v, time)  # type: ignore[attr-defined]  # what else a system may answer
     rows = [contact_rows(system, i, q, time) for i in range(len(system.contacts))]
     if len({len(A) for A, _ in rows}) > 1:
         sizes = ", ".join(str(len(A)) for A, _ in rows)
@@ -250,6 +323,16 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
         constraint_rate=rate,
         time=time,
     )
+
+
+def has_moving_contacts(system: System) -> bool:
+    """Do contacts of the system come and go? Then it has a function `instant` of (q, v, time) to an Instant."""
+    return hasattr(system, "instant")
+
+
+def contact_names(system: System, at: Instant) -> tuple[str, ...]:
+    """Of the contacts of an instant."""
+    return tuple(contact.name for contact in system.contacts) if at.found is None else at.found.names
 
 
 def gap_of(contact: ContactPoint, q: Vector, time: float) -> float:

@@ -128,9 +128,8 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     free = np.array([name not in BOUNDED for _, name in names], np.bool_)
     motor = np.full(joints, -1)
     motor[[j for j, name in names if name == MOTOR]] = [i for i, (_, name) in enumerate(names) if name == MOTOR]
-    number = np.arange(joints)
-    first = np.searchsorted(rows.joint, number)
-    held = np.array([np.count_nonzero(free & (rows.joint == j)) for j in number], np.int64)
+    first = np.searchsorted(rows.joint, np.arange(joints))
+    held = np.bincount(rows.joint[free], minlength=joints)
     turns = np.where(model.kind == Kind.FREE, 1.0 + (np.abs(model.inverse_inertia).sum(axis=(1, 2)) > 0), 0.0)
     tree = articulation(model.joint_a, model.joint_b, first.astype(np.int64), held, turns)
     soft = np.zeros(tree.group_start.size - 1, np.int64)

@@ -57,6 +57,8 @@ from stickslip.scene.model import Floats, Integers, Joint, Kind, Model
 
 RECOVERY = 0.5  # the part of the error of a rigid joint, or of a limit passed, that a step takes back
 MOTOR = "motor"
+BALL, HINGE, SLIDER = int(Joint.BALL), int(Joint.HINGE), int(Joint.SLIDER)
+FORCES, MOMENTS = (tuple(f"{kind} {axis}" for axis in "xyz") for kind in ("force", "moment"))
 BOUNDED = ("lower limit", "upper limit", MOTOR)  # rows whose λ has bounds, by their names; the others are bilateral
 MOST_ROWS = 8  # of one joint: a hinge or slider with two limits and a motor
 ALIGNED = 1e-9  # how far an axis of a planar joint may be out of the plane, or off its normal
@@ -122,23 +124,28 @@ def check_planar(kind: Joint, j: int, frame: Floats) -> None:
 def joint_row_names(model: Model) -> tuple[tuple[int, str], ...]:
     """Of each row that `joint_rows` fills the joint, and what λ is: "force x" to "moment z" along the joint axes of b,
     "lower limit", "upper limit" or "motor"."""
-    return tuple((j, name) for j in range(model.joint.size) for name in row_names(model, j))
+    if model.joint.size == 0:
+        return ()
+    free, turning = model.kind == Kind.FREE, np.trace(model.inverse_inertia, axis1=1, axis2=2) > 0.0
+    moves, turns = free[model.joint_a] | free[model.joint_b], turning[model.joint_a] | turning[model.joint_b]
+    across = np.abs(model.joint_frame_b[:, 1]) > 0.5  # joint axes normal to the plane of a planar scene
+    limited = model.joint_lower > -math.inf, model.joint_upper < math.inf, model.joint_strength > 0.0
+    described = zip(*(column.tolist() for column in (model.joint, moves, turns, across, *limited)), strict=True)
+    planar = bool(model.planar)
+    return tuple((j, name) for j, joint in enumerate(described) for name in row_names(planar, *joint))
 
 
-def row_names(model: Model, j: int) -> list[str]:
+def row_names(
+    planar: bool, kind: int, moves: bool, turns: bool, across: list[bool], lower: bool, upper: bool, motor: bool
+) -> list[str]:
     """Of one joint."""
-    kind, ends = model.joint[j], (model.joint_a[j], model.joint_b[j])
-    moves = any(model.kind[end] == Kind.FREE for end in ends)
-    turns = any(can_turn(model.inverse_inertia[end]) for end in ends)
-    across = np.abs(model.joint_frame_b[j][1]) > 0.5  # joint axes normal to the plane of a planar scene
-    forces = 0 if not moves else 2 if kind == Joint.SLIDER else 3
-    moments = 0 if not turns or kind == Joint.BALL else 2 if kind == Joint.HINGE else 3
-    names = [f"force {'xyz'[k]}" for k in range(forces) if not (model.planar and across[k])]
-    names += [f"moment {'xyz'[k]}" for k in range(moments) if not model.planar or across[k]]
-    if (turns and kind == Joint.HINGE) or (moves and kind == Joint.SLIDER):
-        names += ["lower limit"] if model.joint_lower[j] > -math.inf else []
-        names += ["upper limit"] if model.joint_upper[j] < math.inf else []
-        names += [MOTOR] if model.joint_strength[j] > 0.0 else []
+    hinge, slider = kind == HINGE, kind == SLIDER
+    forces = 0 if not moves else 2 if slider else 3
+    moments = 0 if not turns or kind == BALL else 2 if hinge else 3
+    names = [FORCES[k] for k in range(forces) if not (planar and across[k])]
+    names += [MOMENTS[k] for k in range(moments) if not planar or across[k]]
+    if (turns and hinge) or (moves and slider):
+        names += [name for name, there in (("lower limit", lower), ("upper limit", upper), (MOTOR, motor)) if there]
     return names
 
 

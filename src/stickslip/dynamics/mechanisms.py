@@ -14,21 +14,26 @@ from math import cos, sin
 
 import numpy as np
 
+from stickslip.checks import checked, not_negative, number, positive, several
 from stickslip.dynamics.generalized import ContactPoint, GeneralizedSystem
-from stickslip.errors import InputError
 from stickslip.problems.matrix import Vector
+from stickslip.remade import remade
 
 ARM_LENGTHS = (0.5, 0.5, 0.1)  # L₁, L₂, L₃   [m]
 ARM_HEIGHT = 0.6  # of the shoulder above the plane   [m]
 
 
+LENGTHS = several(3, "three positive lengths", positive)  # a kind of argument
+
+
+@remade
+@checked(mass=positive, length=positive, friction=not_negative, gravity=number)
 def rod(mass: float = 1.0, length: float = 1.0, friction: float = 1.0, gravity: float = 9.81) -> GeneralizedSystem:
     """A slender uniform rod whose foot may touch the plane z = 0: q = (x, y, z, θ, φ).
 
     (x, y, z) is the centre, θ the angle from the plane and φ the azimuth of the direction d from foot to centre. The
     axial spin of a slender rod has no inertia and is left out; the tangents of the contact are the world's x and y.
     """
-    sizes("rod", mass=mass, length=length)
     half, inertia = length / 2, mass * length**2 / 12
 
     def M(q):
@@ -53,11 +58,12 @@ def rod(mass: float = 1.0, length: float = 1.0, friction: float = 1.0, gravity: 
     return GeneralizedSystem(5, M, bias, (ContactPoint(gap, rows, friction, drift=drift, name="foot"),), name="rod")
 
 
+@remade
+@checked(mass=positive, length=positive, friction=not_negative, gravity=number)
 def planar_rod(
     mass: float = 1.0, length: float = 1.0, friction: float = 1.0, gravity: float = 9.81
 ) -> GeneralizedSystem:
     """The rod in the plane of x and z: q = (x, z, θ), rows n, t with the tangent x."""
-    sizes("planar_rod", mass=mass, length=length)
     half = length / 2
     M = np.diag([mass, mass, mass * length**2 / 12])
     weight = np.array([0.0, mass * gravity, 0.0])
@@ -77,6 +83,8 @@ def rod_on_its_foot(theta: float, length: float = 1.0) -> Vector:
     return np.array([length / 2 * cos(theta), 0.0, length / 2 * sin(theta), theta, 0.0])
 
 
+@remade
+@checked(lengths=LENGTHS, height=positive, density=positive, friction=not_negative, gravity=number)
 def arm(
     lengths: tuple[float, float, float] = ARM_LENGTHS,
     height: float = ARM_HEIGHT,
@@ -90,9 +98,6 @@ def arm(
     may touch the plane z = 0; its tangents are against the turn (u = -x φ̇) and outwards (u = ẋ).
     `density` is the mass per length, kg/m.
     """
-    for i, length in enumerate(lengths):
-        sizes("arm", **{f"lengths[{i}]": length})
-    sizes("arm", density=density)
     L = np.array(lengths, float)
     beyond = L[::-1].cumsum()[::-1] - L  # length of the links after each
     first = density * L * (L / 2 + beyond)  # ∂/∂Lᵢ of the moment of mass about the axis
@@ -155,6 +160,8 @@ def arm_on_the_plane(
     return np.array([towards - at_shoulder, towards + at_wrist, theta3, 0.0])
 
 
+@remade
+@checked(radius=positive, depth=positive, friction=not_negative, mass=positive, gravity=number)
 def peg(
     radius: float = 1.0, depth: float = 4.0, friction: float = 0.3, mass: float = 1.0, gravity: float = 0.0
 ) -> GeneralizedSystem:
@@ -165,7 +172,6 @@ def peg(
     of them act together, `PEG_STATES`: a hole has some clearance, however small. A force on it is (F_x, F_z, M), M
     about the middle of the tip, from x towards z.
     """
-    sizes("peg", radius=radius, depth=depth, mass=mass)
 
     def point(name: str, side: float, height: float) -> ContactPoint:
         rows = np.array([[-side, 0.0, side * height], [0.0, 1.0, side * radius]])
@@ -179,9 +185,3 @@ def peg(
 
 
 PEG_STATES = ((0, 3), (1, 2), (0, 2), (1, 3))  # leaning to the left and to the right, along the left and the right wall
-
-
-def sizes(owner: str, **given: float) -> None:
-    for name, value in given.items():
-        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-            raise InputError(f"{owner}: {name} is {value!r}, expected a positive number")

@@ -28,16 +28,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import (
+    Refused,
+    checked,
+    fraction,
+    instance,
+    mapping,
+    not_negative,
+    number,
+    several,
+    text,
+    truth,
+    vector,
+    whole,
+)
+from stickslip.checks import path as file_path
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.generalized import ContactPoint
-from stickslip.errors import FileError, InputError
-from stickslip.problems.matrix import Dense, Vector, vector
+from stickslip.errors import FileError, InputError, short
+from stickslip.problems.matrix import Dense, Vector
 
 UNIT = 1e-9  # how far from 1 the length of a normal may be
 OWNER = "load_robot"
+POINT = several(3, "three finite numbers (x, y, z)")  # a kind of argument
+NUMBERS = {
+    "mass": ("value",),
+    "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
+    "axis": ("xyz",),
+    "limit": ("lower", "upper"),
+}  # attributes of a URDF
+ROUNDING = 1e-12  # m², of a moment of inertia over its mass, that is none
 
 
 @dataclass(frozen=True)
+@checked(
+    frame=text,
+    point=POINT,
+    normal=POINT,
+    offset=number,
+    friction=not_negative,
+    friction_kinetic=not_negative,
+    restitution=fraction,
+)
 class FramePoint:
     """A point fixed to a frame of a robot, and the plane normal · x = offset it may touch."""
 
@@ -50,11 +82,16 @@ class FramePoint:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        vector("FramePoint", "point", self.point, 3)
-        vector("FramePoint", "offset", [self.offset])
-        length = float(np.linalg.norm(vector("FramePoint", "normal", self.normal, 3)))
+        length = math.hypot(*self.normal)
         if abs(length - 1) > UNIT:
             raise InputError(f"FramePoint: normal is {self.normal} of length {length:.6g}, expected a unit vector")
+
+
+def writable(owner: str, field: str, value: Any) -> Any:
+    """A kind of argument: an array of coordinates that can be written to."""
+    if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1 and value.flags.writeable):
+        raise Refused(owner, field, value, "an array of floats that can be written to, as pose() returns it")
+    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,23 +144,27 @@ class Robot:
 
         return np.array(pin.integrate(self.model, q, displacement))
 
+    @checked(joints=mapping)
     def pose(self, joints: Mapping[str, float] | None = None) -> Vector:
         """q with these joints at these angles or travels (rad, m), the others neutral."""
         import pinocchio as pin
 
         q = np.array(pin.neutral(self.model))
         for name, value in (joints or {}).items():
-            self.set_joint(q, name, value)
+            self.set_joint(q, text("pose", "joints", name), number("pose", f"joints[{name!r}]", value))
         return q
 
+    @checked(q=writable, name=text, value=number)
     def set_joint(self, q: Vector, name: str, value: float) -> None:
         """Write the angle or travel of one joint into q."""
+        vector(self.name, "q", q, self.coordinates)
         joint = self.joint(name)
         if joint.nq == 1:
             q[joint.idx_q] = value
         else:  # a continuous joint is kept as cosine and sine
             q[joint.idx_q], q[joint.idx_q + 1] = math.cos(value), math.sin(value)
 
+    @checked(name=text)
     def joint(self, name: str) -> Any:
         """The joint of a name, which must have one degree of freedom."""
         if name not in self.joints:
@@ -144,11 +185,15 @@ class Robot:
         i = joint.idx_q
         return float(self.model.lowerPositionLimit[i]), float(self.model.upperPositionLimit[i])
 
+    @checked(joint=text, contact=whole)
     def touching(self, q: Vector, joint: str, contact: int = 0) -> Vector:
         """q with one joint moved so that a contact point lies on its plane: the nearest way within the joint's limits.
 
         NaN where there is none.
         """
+        if contact >= len(self.contacts):
+            raise InputError(f"{self.name}: contact is {contact}, expected a number below {len(self.contacts)}")
+        q = vector(self.name, "q", q, self.coordinates)
         kind, gap = self.joint(joint), self.contacts[contact].gap
         if not kind.shortname().startswith(("JointModelP", "JointModelR")):
             raise InputError(f"{self.name}: joint is {joint!r}, expected one that is prismatic or revolute")
@@ -179,6 +224,7 @@ class Robot:
         return f"Robot({self.name!r}, joints={list(self.joints)})"
 
 
+@checked(path=file_path, points=instance(FramePoint), gravity=POINT, floating=truth)
 def load_robot(
     path: str | os.PathLike[str],
     *points: FramePoint,
@@ -197,7 +243,7 @@ def load_robot(
         ) from None
     file = Path(path)
     model = read_model(pin, file, floating)
-    model.gravity.linear = vector(OWNER, "gravity", gravity, 3)
+    model.gravity.linear = np.array(gravity)
     frames = [add_point(pin, model, i, point) for i, point in enumerate(points)]
     data = model.createData()
     contacts = tuple(contact_point(pin, model, data, *pair) for pair in zip(frames, points, strict=True))
@@ -205,8 +251,8 @@ def load_robot(
 
 
 def read_model(pin: Any, file: Path, floating: bool) -> Any:
-    if not file.is_file():
-        raise FileError(f"{OWNER}: {str(file)!r} is no file, expected a URDF or MJCF file")
+    if not os.path.isfile(file):  # also where the name is too long
+        raise FileError(f"{OWNER}: {short(str(file))!r} is no file, expected a URDF or MJCF file")
     try:
         tree = xml.parse(file).getroot()
     except xml.ParseError as error:
@@ -219,11 +265,43 @@ def read_model(pin: Any, file: Path, floating: bool) -> Any:
             raise FileError(f"{OWNER}: {str(file)!r} has equality constraints, expected a mechanism without loops")
     elif tree.tag != "robot":
         raise FileError(f"{OWNER}: {str(file)!r} begins with <{tree.tag}>, expected <robot> (URDF) or <mujoco> (MJCF)")
+    else:
+        check_numbers(file, tree)
     try:
-        return pin.buildModelFromMJCF(str(file)) if tree.tag == "mujoco" else pin.buildModelFromUrdf(str(file), *root)
+        model = pin.buildModelFromMJCF(str(file)) if tree.tag == "mujoco" else pin.buildModelFromUrdf(str(file), *root)
     except (ValueError, RuntimeError) as error:
-        reason = str(error).strip().rstrip(".")
+        reason = " ".join(str(error).split()).rstrip(".")
         raise FileError(f"{OWNER}: {str(file)!r} could not be read, Pinocchio says: {reason}") from None
+    for name, body in zip(model.names, model.inertias, strict=True):
+        if not (0.0 <= body.mass < np.inf and (np.linalg.eigvalsh(body.inertia) >= -ROUNDING * body.mass).all()):
+            raise FileError(
+                f"{OWNER}: {str(file)!r} gives what joint {name!r} moves the mass {body.mass:g} and an inertia with "
+                f"negative moments or no numbers, expected those of a body"
+            )
+    return model
+
+
+def check_numbers(file: Path, tree: xml.Element) -> None:
+    """Of a URDF: are masses, inertias, axes and limits numbers that mean something? Pinocchio takes any."""
+    for part in tree.iter():
+        for name, said in part.attrib.items():
+            if name not in NUMBERS.get(part.tag, ()):
+                continue
+            try:
+                values = [float(word) for word in said.split()]
+            except ValueError:
+                values = []
+            right = len(values) == (3 if name == "xyz" else 1) and all(map(math.isfinite, values))
+            if not right or (part.tag == "mass" and values[0] < 0) or (part.tag == "axis" and not any(values)):
+                expected = {"mass": "a number >= 0", "axis": "three numbers, not all 0"}.get(
+                    part.tag, "a finite number"
+                )
+                raise FileError(f"{OWNER}: {str(file)!r} has {name}={said!r} in <{part.tag}>, expected {expected}")
+        if part.tag == "limit" and float(part.get("lower", 0)) > float(part.get("upper", 0)):
+            raise FileError(
+                f"{OWNER}: {str(file)!r} has a limit from {part.get('lower', 0)} to {part.get('upper', 0)}, expected "
+                f"lower <= upper"
+            )
 
 
 def add_point(pin: Any, model: Any, number: int, point: FramePoint) -> int:
@@ -239,10 +317,16 @@ def add_point(pin: Any, model: Any, number: int, point: FramePoint) -> int:
     return int(model.addFrame(added, False))
 
 
-def contact_point(pin: Any, model: Any, data: Any, frame: int, point: FramePoint) -> ContactPoint:
+def contact_axes(point: FramePoint) -> Dense:
+    """(3, 3) normal, tangent and other tangent of the plane of a point."""
     axes = np.zeros((3, 3))
     n_x, n_y, n_z = map(float, point.normal)
     fill_frame(n_x, n_y, n_z, False, axes)
+    return axes
+
+
+def contact_point(pin: Any, model: Any, data: Any, frame: int, point: FramePoint) -> ContactPoint:
+    axes = contact_axes(point)
     world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     still = np.zeros(model.nv)
 

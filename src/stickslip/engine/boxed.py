@@ -14,10 +14,11 @@ import numba
 from numba.core import types
 from numba.experimental import structref
 
+from stickslip.engine.copies import keep_copy, no_copies, start_copy
 from stickslip.engine.march import DONE, FRESH, march
 from stickslip.jit import kernel
 
-FIELDS = ("state", "rules", "work", "memory", "record")
+FIELDS = ("state", "rules", "work", "memory", "record", "copies")
 
 config: Any = numba.config
 
@@ -31,6 +32,7 @@ if config.DISABLE_JIT:
         work: Any
         memory: Any
         record: Any
+        copies: Any
 
 else:
 
@@ -47,23 +49,31 @@ else:
     structref.define_proxy(Box, BoxType, list(FIELDS))
 
 
+ALONE = no_copies()  # of a run that is one
+
+
 @kernel
-def boxed(state, rules, work, memory, record):
+def boxed(state, rules, work, memory, record, copies):
     """The tuples in a Box."""
-    return Box(state, rules, work, memory, record)
+    return Box(state, rules, work, memory, record, copies)
 
 
 @kernel
 def advance(box, times, first, island):
     """Fill the record from number `first` on, so many times, each writing over the one before; the first goes on from
-    `island`. Returns how often it was filled, the steps in the record, and why it ended, as `march` does.
+    `island`. Returns how often it was filled, the steps in the record, and why it ended, as `march` does. Where there
+    are copies the record has one step, and the scene begins anew with each copy.
 
     Python calls the loop by no other kernel: it is by far the largest, and would be compiled again for each."""
     state, rules, work, memory, record = box.state, box.rules, box.work, box.memory, box.record
-    made = first
+    copies, made = box.copies, first
     for k in range(times):
+        if copies.steps > 0 and island == FRESH:
+            start_copy(copies, state, rules, work, memory)
         made, ended = march(state, rules, work, memory, record, first, island)
         if ended != DONE:
             return k, made, ended
         island = FRESH
+        if copies.steps > 0:
+            keep_copy(copies, state, record)
     return times, made, DONE

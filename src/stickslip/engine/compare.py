@@ -13,16 +13,15 @@ counts such steps.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from stickslip.engine.running import count_steps
-from stickslip.engine.simulate import simulate
+from stickslip.engine.simulate import run_scene
 from stickslip.engine.trajectory import Trajectory
-from stickslip.errors import InexactWarning, InputError
+from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.stabilisation import Relaxation
@@ -105,28 +104,19 @@ def compare(
     name, law = reference_law(scene)
     reference_tol = REFERENCE_TOL if reference_solver is None else None
     announce(f"reference: {name}, dt {finest:g} s")
-    run = quietly(scene, duration, finest, law, reference_solver, reference_tol)
+    run = run_scene(scene, duration, finest, law, reference_solver, reference_tol, keep_going=True)
     reference = Outcome(name, run, run.position(chosen)[-1], float(turn(run, chosen)[-1]), 0.0, 0.0)
 
     def outcomes() -> Iterator[Outcome]:
         for dt in dts:
             for name, friction in formulations.items():
                 announce(f"{name}, dt {dt:g} s")
-                run = quietly(scene, duration, dt, friction, solver, tol)
+                run = run_scene(scene, duration, dt, friction, solver, tol, keep_going=True)
                 position, turned = run.position(chosen)[-1], float(turn(run, chosen)[-1])
                 error = float(np.linalg.norm(position - reference.position))
                 yield Outcome(name, run, position, turned, error, turned - reference.turn)
 
     return Comparison(chosen, reference, tuple(outcomes()))
-
-
-def quietly(
-    scene: Scene, duration: float, dt: float, law: Formulation, solver: str | Solver | None, tol: float | None
-) -> Trajectory:
-    """A run to its end; what it misses is counted among the failures."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InexactWarning)
-        return simulate(scene, duration, dt, law, solver, tol, keep_going=True)
 
 
 def first_free_body(scene: Scene) -> str:

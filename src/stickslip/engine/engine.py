@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
+from typing import Any
 
 import numpy as np
 
+from stickslip.checks import Refused, instance, number, one_of, positive, whole
 from stickslip.dynamics.motion import drift
-from stickslip.engine.boxed import advance, boxed
+from stickslip.engine.boxed import ALONE, advance, boxed
 from stickslip.engine.finish import begin
+from stickslip.engine.interrupts import uninterrupted
 from stickslip.engine.march import FRESH, LOOK, Ended, once_more
 from stickslip.engine.outside import (
     Solved,
@@ -32,29 +34,35 @@ from stickslip.engine.rows import (
     METHODS,
     NEEDED,
     STATUS,
+    Memory,
     Record,
     Rules,
     components,
+    from_step,
     no_memory,
     room_for_contacts,
     room_to_record,
     room_to_work,
 )
+from stickslip.engine.running import not_finite
 from stickslip.engine.settle import tried_again
 from stickslip.engine.watch import JamEvent, JamWatch
-from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows, held_by_bristles
+from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
+from stickslip.friction.penalty import Penalty
 from stickslip.friction.terms import GAP
 from stickslip.problems.matrix import as_dense
 from stickslip.scene.compile import Drives
 from stickslip.scene.model import Model, State
 from stickslip.solvers.nsgs import invert_blocks
 from stickslip.solvers.solution import Solver
+from stickslip.solvers.solve import METHODS as METHODS_BY_NAME
 from stickslip.solvers.solve import Auto
 from stickslip.solvers.status import Status
 
 FIRST_ROOM = 64  # contacts
+UNMADE = -1  # in the place of a status: of a step that is not made yet
 SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel in the compiled loop, see Rules
 ACCEPT = 1e-2  # residual that a run goes on with where nothing else is said; why, is in docs/engine.md
 EFFORT, EXACT = 100, 150  # see Rules
@@ -67,8 +75,6 @@ class StepNotSolved(Exception):
         super().__init__()
         self.solved = solved
         self.members = members
-        self.record: Record | None = None  # of the steps made before, in the same call
-        self.made = 0
 
 
 class Engine:
@@ -99,7 +105,18 @@ class Engine:
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
         self.made = 0
+        self.room: Record | None = None  # to record in, used again and again
+        self.record: Record | None = None  # of the march under way, or the last: a part of that
+        self.box: Any = None  # of all these, made when it is needed
         self.restart()
+
+    def go_on(self, state: State, memory: Memory, made: int) -> None:
+        """Go on after so many steps, to the same bits: from this state, which keeps to its joints, and with what was
+        remembered of the step that led there."""
+        for array, value in zip(self.state, state, strict=True):
+            array[:] = value
+        self.memory, self.made, self.box = memory, made, None
+        begin(self.state.copy(), self.rules, self.work)  # a copy: that it keeps to its joints is to change no bit of it
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""
@@ -110,29 +127,51 @@ class Engine:
         return self.rules.law.h
 
     @property
+    def step_bytes(self) -> int:
+        """That a step without contacts takes in a record."""
+        return 8 * (13 * self.work.free.size + self.work.held.wanted.size + 8)
+
+    @property
     def time(self) -> float:
         """At the start of the next step   [s]"""
         return self.made * self.h
 
+    def reserve(self, steps: int, room: int) -> Record:
+        """Room to record so many steps, and contacts in all of them together."""
+        if self.room is None or self.room.residual.size < steps or self.room.gap.size < room:
+            self.room, self.box = room_to_record(self.work, steps, room), None
+        return self.room
+
+    def compile(self) -> None:
+        """Have the loop compiled, where it is not yet, lest its first steps seem to take as long."""
+        self.reserve(1, 0)
+        self.pack()
+        advance(self.box, 0, 0, FRESH)
+
+    def pack(self) -> None:
+        if self.box is None:
+            with uninterrupted():
+                self.box = boxed(self.state, self.rules, self.work, self.memory, self.room, ALONE)
+
     def march(self, steps: int, room: int) -> tuple[Record, int, Ended]:
-        """Up to `steps` steps, recorded; also how many were made, and why it ended: DONE or FULL."""
-        record = room_to_record(self.work, steps, room)
-        made, ended, island = 0, int(Ended.DONE), FRESH
+        """Up to `steps` steps, recorded, over what was recorded before; also how many were made, and why it ended: DONE
+        or FULL."""
+        whole = self.reserve(steps, room)
+        first, island = whole.residual.size - steps, FRESH
+        whole.contact_start[first] = 0
+        self.record, at = from_step(whole, first) if first else whole, first
+        record = self.record
+        record.status[:] = UNMADE
         self.drive()
-        box = boxed(self.state, self.rules, self.work, self.memory, record)
         while True:
-            _, made_now, ended = advance(box, 1, made, island)
-            self.made += made_now - made
-            made = made_now
+            self.pack()
+            with uninterrupted():
+                _, now, ended = advance(self.box, 1, at, island)
+                self.made += now - at
+            at = now
             if ended in (Ended.DONE, Ended.FULL):
-                return record, made, Ended(ended)
-            try:
-                island = self.give(Ended(ended))
-            except StepNotSolved as stopped:
-                stopped.record, stopped.made = record, made
-                raise
-            if ended == Ended.NO_ROOM:
-                box = boxed(self.state, self.rules, self.work, self.memory, record)
+                return record, at - first, Ended(ended)
+            island = self.give(Ended(ended))
 
     def give(self, ended: Ended) -> int:
         """What the loop ended for, room or the impulses of an island; returns the island to go on from."""
@@ -176,7 +215,7 @@ class Engine:
         record = room_to_record(self.work, 1, 0)
         self.drive()
         while True:
-            box = boxed(self.state, self.rules._replace(law=law), self.work, self.memory, record)
+            box = boxed(self.state, self.rules._replace(law=law), self.work, self.memory, record, ALONE)
             _, _, ended = advance(box, 1, 0, LOOK)
             if ended != Ended.NO_ROOM:
                 self.tell_friction()
@@ -202,6 +241,8 @@ class Engine:
         island = int(count[ISLAND])
         members = members_of(work, island)
         rows = self.rows(members)
+        if not np.isfinite(rows.q).all():
+            raise not_finite(self.made, self.time, "the velocities of contacts and joints", rows.q)
         contacts = members[members < count[ACTIVE]]
         work.law.mu[contacts], work.law.sliding[contacts] = rows.mu, rows.sliding
         if self.rules.swept:
@@ -213,6 +254,8 @@ class Engine:
             solved = solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
         if not solved.ok and not self.keep_going:
             raise StepNotSolved(solved, members)
+        if solved.q is not None:
+            work.law.q[rows.dimension * contacts] = solved.q[rows.normal]
         put_back(work, members, solved.impulses, solved.states)
         update_velocities(work, members)
         work.islands.swept[island], work.islands.hard[island] = 0, True
@@ -220,7 +263,7 @@ class Engine:
         count[METHOD] = method_number(solved.answer.solver)
         if not solved.ok or count[STATUS] == Status.SOLVED:
             count[STATUS] = solved.status
-        if count[BOUNCED] > 0 and once_more(work, island):
+        if count[BOUNCED] > 0 and solved.q is None and once_more(work, island):
             return island
         work.residual[0] = max(work.residual[0], solved.answer.residual)
         return island + 1
@@ -243,7 +286,7 @@ class Engine:
         work, old = self.work, self.memory
         capacity = grown(work.contacts.capacity, int(work.count[FOUND]))
         reach = max(2 * capacity, grown(work.rows.place.size, int(work.count[NEEDED])))
-        D = components(self.model, self.formulation.spin)
+        D, self.box = components(self.model, self.formulation.spin), None
         self.work = work._replace(**room_for_contacts(D, work.free.size, work.held, capacity, reach))
         self.memory = no_memory(capacity, work.held.wanted.size)
         kept = int(old.known[0])
@@ -275,35 +318,50 @@ def is_auto(solver: str | Solver) -> bool:
 
 
 def check_scheme(scheme: Scheme) -> Scheme:
-    if scheme not in get_args(Scheme):
-        raise InputError(f"simulate: scheme is {scheme!r}, expected 'midpoint' or 'euler'")
-    return scheme
+    return one_of(Scheme)("simulate", "scheme", scheme)
+
+
+def checked_formulation(owner: str, friction: Formulation | None) -> Formulation:
+    if friction is None:
+        return Coulomb()
+    if isinstance(friction, Penalty):
+        expected = "a formulation, or integrate_scene and integrate_system for springs, which have no steps"
+        raise Refused(owner, "friction", friction, expected)
+    return instance(Formulation, expected="a formulation such as Coulomb() or Phantom()")(owner, "friction", friction)
+
+
+def checked_solver(owner: str, solver: str | Solver | None, formulation: Formulation) -> str | Solver:
+    """A solver by its name or value, that of the formulation where None."""
+    if solver is None:
+        return formulation.solver
+    if isinstance(solver, str):
+        one_of(*METHODS_BY_NAME)(owner, "solver", solver)
+    elif isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
+        raise Refused(owner, "solver", solver, "the name of a solver or one such as NSGS(tol=1e-8)")
+    return solver
 
 
 def step_tolerance(formulation: Formulation, solver: str | Solver, tol: float | None) -> float:
     """That each step is solved to: the caller's, the solver's, or that of the problems the formulation makes."""
-    given = getattr(solver, "tol", formulation.tolerance) if tol is None else tol
-    if not (isinstance(given, int | float) and 0.0 < given < np.inf):
-        raise InputError(f"simulate: tol is {given!r}, expected a positive number")
-    return float(given)
+    return positive("simulate", "tol", getattr(solver, "tol", formulation.tolerance) if tol is None else tol)
 
 
 def accepted(tol: float, accept: float | None) -> float:
     """The residual that a run goes on with."""
     if accept is None:
         return max(tol, ACCEPT)
-    if not (isinstance(accept, int | float) and tol <= accept < np.inf):
-        raise InputError(f"simulate: accept is {accept!r}, expected a number that is not below tol, {tol:g}")
-    return float(accept)
+    expected = f"a number that is not below tol, {tol:g}"
+    found = number("simulate", "accept", accept, expected)
+    if found < tol:
+        raise Refused("simulate", "accept", accept, expected)
+    return found
 
 
 def checked_effort(effort: int | None) -> int:
     """Sweeps over a large island before a residual of accept is enough."""
     if effort is None:
         return EFFORT
-    if not isinstance(effort, int) or isinstance(effort, bool) or not 1 <= effort <= SWEEPS:
-        raise InputError(f"simulate: effort is {effort!r}, expected a whole number of sweeps from 1 to {SWEEPS}")
-    return effort
+    return whole("simulate", "effort", effort, 1, SWEEPS)
 
 
 def rules_of(

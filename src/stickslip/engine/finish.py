@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from stickslip.collision.contacts import plain
 from stickslip.dynamics.contact_rows import fill_frame, push
 from stickslip.dynamics.held import NOTABLE, articulate, fasten, follow, halve, hold, rates, row_rate, set_out
 from stickslip.dynamics.joints import is_limit
@@ -55,25 +56,32 @@ def end_velocities(work):
 
 
 @inlined
-def finish(state, rules, work, memory, record, k):
-    """Make the step whose velocities the answer holds, and write it down as step k of the record."""
-    h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
+def find_shares(state, rules, work):
+    """The shares of v⁺ in the velocities by which bodies move."""
+    held, answer, rows, law = work.held, work.answer, work.rows, work.law
     n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
     find_leaning(n, rows.body, work.free, work.islands.of_block, answer.p, work.islands.leans)
     mark_hit(
         n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law, rules.tol,
         law.restitution, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before,
-        answer.p, answer.v, work.gain, share,
+        answer.p, answer.v, work.gain, share, answer.after,
     )  # fmt: skip
     if held.wanted.size > 0:
         mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, share)
     for b in range(share.size):
         if share[b] == UNMARKED:
             share[b] = MEAN
+
+
+@inlined
+def finish(state, rules, work, memory, record, k):
+    """Make the step whose velocities and shares are known, and write it down as step k of the record."""
+    h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
+    n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
     note_contacts(
         record, record.contact_start[k], work.contacts, work.count[FOUND], work.surfaces.material,
-        work.surfaces.friction_static, bodies.planar, work.moving, rows, rules.swept, answer.state, rules.tol, law.mu,
-        law.scale, answer.p, answer.v, work.frame,
+        work.surfaces.friction_static, bodies.planar, rows.part, rows.frame, rows.jacobian.shape[2], rules.swept,
+        answer.state, rules.tol, law.mu, law.scale, answer.p, answer.after, work.frame,
     )  # fmt: skip
     remember(
         memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
@@ -161,9 +169,11 @@ def find_leaning(n, body, free, island, p, leans):
 
 @bare
 def mark_hit(
-    n, body, J, free, moving, scale, euler, law, tol, restitution, gap, found, island, leans, u, p, v, gain, share
+    n, body, J, free, moving, scale, euler, law, tol, restitution, gap, found, island, leans, u, p, v, gain, share,
+    after,
 ):  # fmt: skip
     """Which bodies move with v⁺ or another share of it, and not with ½ (v + v⁺): their shares; the rest is UNMARKED.
+    The velocities u⁺ of the contacts are filled in.
 
     Moving by the mean a body gains the energy p·½ (u + u⁺) at its contacts, which is less than nothing where it slides
     or rests; moving with v⁺ it never gains any. So it moves with v⁺ where a contact pushes that was approached faster
@@ -178,15 +188,16 @@ def mark_hit(
     for i in range(n):
         power, speed, impulse, slip = 0.0, 0.0, 0.0, 0.0
         for c in range(D):  # friction bounded by the step before acts without a normal impulse too
-            x, after = p[D * i + c], velocity_of(body, J, moving, i, c, v)
-            power += 0.5 * x * (u[D * i + c] + after)
+            x, at = p[D * i + c], D * i + c
+            after[at] = velocity_of(body, J, moving, i, c, v)
+            power += 0.5 * x * (u[at] + after[at])
             impulse += abs(x)
-            slip += abs(u[D * i + c]) + abs(after)
+            slip += abs(u[at]) + abs(after[at])
         if not impulse > ROUNDING * scale[i] ** 2 * slip:
             continue
         a, b = body[i, 0], body[i, 1]
         if restitution[i] > 0.0 and leans[island[i]]:
-            s = bounced_share(law, gap[found[i]], restitution[i], u[D * i], velocity_of(body, J, moving, i, 0, v))
+            s = bounced_share(law, gap[found[i]], restitution[i], u[D * i], after[D * i])
             share[a], share[b] = max(share[a], s), max(share[b], s)
         elif euler or u[D * i] < -law.rest_speed or (free[a] and free[b]):
             share[a] = share[b] = END
@@ -266,21 +277,24 @@ def velocity_of(body, J, moving, i, c, v):
 
 @bare
 def note_contacts(
-    record, begin, contacts, found, material, friction, planar, moving, rows, cones, state, tol, mu, scale, p, v, frame
+    record, begin, contacts, found, material, friction, planar, parts, frames, D, cones, state, tol, mu, scale, p,
+    after, room,
 ):  # fmt: skip
     """All contacts found, those left out too. Impulses below tol times the greatest count for nothing in states; where
     the law is no cone's, the formulation has told the states."""
-    D, at, greatest = rows.jacobian.shape[2], 0, 0.0
+    at, greatest = 0, 0.0
     for i in range(found):
-        if rows.part[i] == TAKES_PART:
+        if parts[i] == TAKES_PART:
             greatest = max(greatest, p[D * at])
             at += 1
     at = 0
     for i in range(found):
         j, a, b = begin + i, contacts.shape_a[i], contacts.shape_b[i]
-        record.shape_a[j], record.shape_b[j], record.feature[j] = a, b, contacts.feature[i]
-        record.gap[j], record.left_out[j] = contacts.gap[i], rows.part[i]
-        fill_frame(contacts.normal[i, 0], contacts.normal[i, 1], contacts.normal[i, 2], planar, frame)
+        record.shape_a[j], record.shape_b[j], record.feature[j] = a, b, plain(contacts.feature[i])
+        record.gap[j], record.left_out[j] = contacts.gap[i], parts[i]
+        frame = frames[at] if parts[i] == TAKES_PART else room
+        if parts[i] != TAKES_PART:
+            fill_frame(contacts.normal[i, 0], contacts.normal[i, 1], contacts.normal[i, 2], planar, frame)
         for c in range(3):
             record.point[j, c], record.normal[j, c], record.tangent[j, c] = (
                 contacts.point[i, c],
@@ -290,14 +304,12 @@ def note_contacts(
             record.impulse[j, c] = record.velocity_after[j, c] = 0.0
         record.moment[j] = record.spin[j] = 0.0
         record.friction[j], record.state[j] = friction[material[a], material[b]], OPEN
-        if rows.part[i] != TAKES_PART:
+        if parts[i] != TAKES_PART:
             continue
         for c in range(min(D, 3)):
-            record.impulse[j, c] = p[D * at + c]
-            record.velocity_after[j, c] = velocity_of(rows.body, rows.jacobian, moving, at, c, v)
+            record.impulse[j, c], record.velocity_after[j, c] = p[D * at + c], after[D * at + c]
         if D == 4:
-            record.moment[j] = p[D * at + 3]
-            record.spin[j] = velocity_of(rows.body, rows.jacobian, moving, at, 3, v)
+            record.moment[j], record.spin[j] = p[D * at + 3], after[D * at + 3]
         record.friction[j] = mu[at]
         if cones:
             p_t = math.sqrt(record.impulse[j, 1] ** 2 + record.impulse[j, 2] ** 2)
@@ -316,7 +328,7 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, island, swep
     for i in range(n):
         k = found[i]
         memory.key[i, 0], memory.key[i, 1] = contacts.shape_a[k], contacts.shape_b[k]
-        memory.key[i, 2] = contacts.feature[k]
+        memory.key[i, 2] = plain(contacts.feature[k])
         known = 1.0 if start[D * i] > 0.0 else 0.0
         for r in range(3):
             memory.impulse[i, r] = memory.trend[i, r] = 0.0

@@ -15,19 +15,21 @@ infinite coordinates at stiff springs, for no rate answers to where a mechanism 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.checks import checked, instance, one_of, positive, vector
 from stickslip.dynamics.constrained import drift, response
-from stickslip.dynamics.generalized import Instant, System, evaluate
+from stickslip.dynamics.generalized import Instant, System, a_system, evaluate
+from stickslip.engine.arguments import spring_seconds
 from stickslip.engine.recorder import Header, Record, Recorder
 from stickslip.engine.system_trajectory import PenaltyRun, contact_columns, in_space
-from stickslip.errors import InputError, IntegrationFailed
+from stickslip.errors import IntegrationFailed
 from stickslip.friction.penalty import Penalty
 from stickslip.problems.contact_states import State
-from stickslip.problems.matrix import Dense, Vector, vector
+from stickslip.problems.matrix import Dense, Vector
 
 Method = Literal["Radau", "BDF", "LSODA"]
 FINE = 1e-5  # step of coordinates, a share of the overlap that matters
@@ -35,6 +37,16 @@ LARGEST = 1e-6  # and no more than this
 STEEPNESS = 1e-3  # step of velocities, a share of the slip speed
 
 
+@checked(
+    system=a_system,
+    q=vector,
+    v=vector,
+    duration=spring_seconds,
+    contact=instance(Penalty),
+    force=vector,
+    rtol=positive,
+    method=one_of(Method),
+)
 def integrate_system(
     system: System,
     q: ArrayLike,
@@ -49,9 +61,6 @@ def integrate_system(
 
     `rtol` bounds the error of a step, relative to the largest of each kind of quantity.
     """
-    from scipy.integrate import solve_ivp
-
-    check(duration, rtol, method, contact)
     start = evaluate(system, q, v)
     applied = np.zeros(start.v.size) if force is None else vector(system.name, "force", force, start.v.size)
     sizes = start.q.size, start.v.size, start.A.shape[0], 2 * start.gap.size
@@ -61,7 +70,10 @@ def integrate_system(
             return np.full(y.size, np.nan)
         at = evaluate(system, y[: sizes[0]], y[sizes[0] : sizes[0] + sizes[1]], t)
         forces, u = contact_forces(system, at, contact)
-        acceleration = response(at, (applied - at.bias + at.A.T @ forces.ravel())[:, None])[:, 0] + drift(at)
+        pushed = applied - at.bias + at.A.T @ forces.ravel()
+        if not np.isfinite(pushed).all():
+            return np.full(y.size, np.nan)
+        acceleration = response(at, pushed[:, None])[:, 0] + drift(at)
         power = forces * u
         work = np.concatenate([power[:, 0], power[:, 1:].sum(axis=1)])
         return np.concatenate([np.asarray(system.velocity_map(at.q)) @ at.v, acceleration, forces.ravel(), work])
@@ -72,8 +84,7 @@ def integrate_system(
     scale = np.repeat([min(1.0, softness), speed, speed, speed**2], sizes)
     steps = np.repeat(small_steps(speed, softness, contact), sizes[:2])
     derivative = central_derivative(rate, steps)
-    run = solve_ivp(rate, (0.0, duration), y0, method, rtol=rtol, atol=rtol * scale, jac=derivative)
-    require_end("integrate_system", run, method, duration)
+    run = integrated("integrate_system", rate, duration, y0, method, rtol, rtol * scale, derivative)
     header = Header.of_system(
         system,
         start,
@@ -104,9 +115,29 @@ def central_derivative(rate: Callable[[float, Vector], Vector], steps: Vector) -
             ahead, after = moved[i], rate(t, moved)
             moved[i] = y[i] - step
             J[:, i] = (after - rate(t, moved)) / (ahead - moved[i])
+        if not np.isfinite(J).all():
+            raise IntegrationFailed(f"at time {t:g} s the motion has left the range of numbers, expected smaller ones")
         return J
 
     return derivative
+
+
+def integrated(
+    owner: str, rate: Any, duration: float, y0: Vector, method: str, rtol: float, atol: Vector, derivative: Any
+) -> Any:
+    """What solve_ivp found, which has come to the end."""
+    from scipy.integrate import solve_ivp
+
+    try:
+        run = solve_ivp(rate, (0.0, duration), y0, method, rtol=rtol, atol=atol, jac=derivative)
+    except np.linalg.LinAlgError as error:
+        raise IntegrationFailed(f"{owner}: {method} met a matrix without an inverse ({error})") from None
+    except ValueError as error:
+        if "infs or NaNs" not in str(error):
+            raise
+        raise IntegrationFailed(f"{owner}: the motion has left the range of numbers, expected smaller ones") from None
+    require_end(owner, run, method, duration)
+    return run
 
 
 def require_end(owner: str, run: Any, method: str, duration: float) -> None:
@@ -115,16 +146,6 @@ def require_end(owner: str, run: Any, method: str, duration: float) -> None:
             f"{owner}: {method} stopped at time {run.t[-1]:g} s of {duration:g}: {run.message} "
             f"Try a larger slip_speed, a softer spring or a larger rtol"
         )
-
-
-def check(duration: float, rtol: float, method: str, contact: Penalty, owner: str = "integrate_system") -> None:
-    for name, value in (("duration", duration), ("rtol", rtol)):
-        if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
-            raise InputError(f"{owner}: {name} is {value!r}, expected a positive number")
-    if method not in get_args(Method):
-        raise InputError(f"{owner}: method is {method!r}, expected one of {', '.join(get_args(Method))}")
-    if not isinstance(contact, Penalty):
-        raise InputError(f"{owner}: contact is {contact!r}, expected a Penalty")
 
 
 def contact_forces(system: System, at: Instant, contact: Penalty) -> tuple[Dense, Dense]:

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.checks import checked, instance, one_of, positive
 from stickslip.dynamics.joints import JointRows, joint_rows, room_for_joints
+from stickslip.engine.arguments import SCENE, spring_seconds
 from stickslip.engine.engine import Engine
-from stickslip.engine.integrate import Method, central_derivative, check, require_end, small_steps
+from stickslip.engine.integrate import Method, central_derivative, integrated, small_steps
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import FOUND
 from stickslip.engine.snapshot import AHEAD, Arrays, fastest, joints_of, looking, moved, of_contacts, prescribed
@@ -35,6 +37,7 @@ from stickslip.scene.scene import Scene
 OWNER = "integrate_scene"
 
 
+@checked(scene=SCENE, duration=spring_seconds, contact=instance(Penalty), rtol=positive, method=one_of(Method))
 def integrate_scene(
     scene: Scene, duration: float, contact: Penalty, rtol: float = 1e-8, method: Method = "Radau"
 ) -> Trajectory:
@@ -42,9 +45,6 @@ def integrate_scene(
 
     Friction is the kinetic one of the materials. For a few bodies: every contact is seen by Python.
     """
-    from scipy.integrate import solve_ivp
-
-    check(duration, rtol, method, contact, OWNER)
     sprung = Sprung.of(scene, contact)
     y0 = sprung.pack(sprung.arrays.state)
     speed = max(fastest(sprung.arrays.model, sprung.arrays.state), contact.slip_speed)
@@ -54,8 +54,7 @@ def integrate_scene(
     scale = np.repeat([min(1.0, softness), speed], counts)
     steps = np.repeat(small_steps(speed, softness, contact), counts)
     derivative = central_derivative(sprung.rate, steps)
-    run = solve_ivp(sprung.rate, (0.0, duration), y0, method, rtol=rtol, atol=rtol * scale, jac=derivative)
-    require_end(OWNER, run, method, duration)
+    run = integrated(OWNER, sprung.rate, duration, y0, method, rtol, rtol * scale, derivative)
     return sprung.recorded(run.t, run.y.T, method, rtol)
 
 

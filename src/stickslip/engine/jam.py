@@ -29,7 +29,6 @@ where the direction of slip does not turn.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
@@ -37,8 +36,10 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import checked, fraction, positive, vector, whole
 from stickslip.dynamics.constrained import response
 from stickslip.dynamics.generalized import Given
+from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.snapshot import Snapshot, World, refuse_left_out, snapshot
 from stickslip.errors import InputError, IntegrationFailed
 from stickslip.problems.matrix import Dense, Vector
@@ -72,6 +73,7 @@ class Jam:
         return bool(slip[self.compression] < 1e-3 * slip[0])
 
 
+@checked(world=world_kind, q=vector, v=vector, contact=whole, restitution=fraction, slip_speed=positive)
 def through_jam(
     world: World,
     q: Given = None,
@@ -83,8 +85,12 @@ def through_jam(
     """What becomes of the velocities where a contact slides in its locking sector: of a scene as it stands, of a system
     or robot at (q, v). Other contacts that are closed stay closed, or open; none is passed through."""
     whole = snapshot("through_jam", world, q, v)
-    check(whole, contact, restitution, slip_speed)
+    check(whole, contact)
     now = whole.keep([contact, *others_of(whole, contact)])
+    if not now.u[:, 1:].any():
+        raise InputError(
+            f"through_jam: contact {contact} does not slide, expected one that slides in its locking sector"
+        )
     process = Process.of(now, slip_speed)
     if not process.rates(process.start)[0] < 0:
         raise InputError(
@@ -227,15 +233,13 @@ def others_of(whole: Snapshot, contact: int) -> list[int]:
     return kept
 
 
-def check(whole: Snapshot, contact: int, restitution: float, slip_speed: float) -> None:
+def check(whole: Snapshot, contact: int) -> None:
     refuse_left_out("through_jam", whole)
-    if not (isinstance(contact, int) and 0 <= contact < whole.contacts):
+    if contact >= whole.contacts:
         raise InputError(f"through_jam: contact is {contact!r}, expected a number below {whole.contacts}")
-    if not 0 <= restitution <= 1:
-        raise InputError(f"through_jam: restitution is {restitution!r}, expected a number from 0 to 1")
-    if not 0 < slip_speed < math.inf:
-        raise InputError(f"through_jam: slip_speed is {slip_speed!r}, expected a positive speed")
     gap, speed = whole.at.gap[contact], whole.u[contact, 0]
+    if not whole.u[contact, 1:].any():
+        raise InputError(f"through_jam: contact {contact} is at rest, expected one that slides: give v")
     if (abs(gap) > CLOSED and not whole.pairs) or abs(speed) > whole.still:
         raise InputError(
             f"through_jam: contact {contact} has the gap {gap:g} and the normal velocity {speed:g}, "

@@ -6,7 +6,8 @@
     finish         velocities, positions, record                         engine/finish.py
 
 Contacts are looked for as far as bodies may come at the speed they have. One that is hit in this step may come further,
-into what was no part of it: then the step is made again, with what that body meets on its way.
+into what was no part of it: then the step is made again, with what that body meets on its way. So it is where bodies
+that turn would end in each other (engine/ahead.py).
 
 Where an island must be solved outside (a formulation that is no cone problem, a solver of the user's, sweeps that are
 too slow) the loop returns, and is called again with its impulses in place. It also returns where friction is a function
@@ -20,8 +21,9 @@ from enum import IntEnum
 
 from stickslip.collision.broadphase import find_contacts
 from stickslip.dynamics.held import row_rate
-from stickslip.dynamics.motion import comes_further
-from stickslip.engine.finish import end_velocities, finish
+from stickslip.dynamics.motion import comes_further, move
+from stickslip.engine.ahead import note_missed, set_off, turns_notably
+from stickslip.engine.finish import end_velocities, find_shares, finish
 from stickslip.engine.impacts import lowers
 from stickslip.engine.prepare import prepare
 from stickslip.engine.rows import (
@@ -33,11 +35,15 @@ from stickslip.engine.rows import (
     ISLANDS,
     ITERATIONS,
     LIMITS,
+    LOOKS,
     METHOD,
+    MISSED,
+    SEEN,
     STATUS,
     TRIES,
 )
 from stickslip.engine.settle import TO_ACCEPT, TO_TOL, UNSOLVED, settle
+from stickslip.friction.terms import GAP
 from stickslip.jit import bare
 from stickslip.solvers.status import SOLVED, Status
 
@@ -50,7 +56,7 @@ class Ended(IntEnum):
 
 DONE, NO_ROOM, OUTSIDE, FULL, ASKS = (int(ended) for ended in Ended)
 INEXACT = int(Status.INEXACT)
-MOST_TRIES = 3  # in which bodies that are hit in this step look for what they meet on their way
+MOST_TRIES = 3  # in which bodies that are hit look for what they meet on their way, and those that turn for its end
 FRESH, LOOK = -1, -2  # instead of an island to go on from: the step has not begun; prepare it, and no more
 
 
@@ -60,11 +66,11 @@ def march(state, rules, work, memory, record, first, island):
     `island`, unless that is FRESH or LOOK. Returns the steps in the record and why it ended."""
     count = work.count
     if island == LOOK:
-        count[LIMITS] = 1
+        count[LIMITS], count[MISSED] = 1, 0
         return 0, DONE if prepare(state, rules, work, memory) else NO_ROOM
     for k in range(first, record.residual.size):
         if island == FRESH:
-            count[LIMITS] = count[TRIES] = 0
+            count[LIMITS] = count[TRIES] = count[LOOKS] = count[MISSED] = 0
             work.bodies.further[:] = 0.0
         while True:
             if island == FRESH:
@@ -97,8 +103,27 @@ def march(state, rules, work, memory, record, first, island):
             end_velocities(work)
             if count[TRIES] < MOST_TRIES and comes_further(work.bodies, rules.law.h, work.answer.v):
                 count[TRIES] += 1
-                if find_contacts(state, work.bodies.reach, work.collision, work.contacts) > count[FOUND]:
+                if find_contacts(state, work.bodies.reach, work.collision, work.ahead) > count[SEEN]:
                     continue  # once more, with what is met on the way
+            find_shares(state, rules, work)
+            if (
+                count[LOOKS] < MOST_TRIES
+                and not rules.euler
+                and rules.law.stabilised == GAP
+                and work.held.wanted.size == 0
+                and turns_notably(work.bodies, work.width, rules.law.h, work.answer.v)
+            ):
+                count[LOOKS] += 1
+                set_off(state, work.trial, work.gain)
+                move(work.bodies, work.trial, rules.law.h, work.answer.v, work.share)
+                seen = find_contacts(work.trial, work.gain, work.collision, work.ahead)
+                missed = count[MISSED]
+                count[MISSED] = note_missed(
+                    work.collision.kind, state, work.trial, rules.law.h, work.answer.v, work.width, work.surfaces.body,
+                    work.contacts, count[FOUND], work.ahead, seen, count[MISSED], work.missed,
+                )  # fmt: skip
+                if count[MISSED] > missed:
+                    continue  # once more, with what it ends in
             if (
                 count[LIMITS] == 1
                 or work.held.bounded.size == 0

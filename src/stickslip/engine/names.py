@@ -10,10 +10,13 @@ and the fields of these stand beside them: recovery; stiffness, damping, stiffne
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
 from typing import Any
 
+from stickslip.checks import shown
 from stickslip.errors import InputError
 from stickslip.friction.anitescu_potra import AnitescuPotra
 from stickslip.friction.box import Box
@@ -87,6 +90,41 @@ def solver_named(name: str, settings: Mapping[str, Any]) -> str | Solver:
     for setting, given in settings.items():
         value = with_setting(name, value, setting, given)
     return value
+
+
+def value_of(text: str) -> Any:
+    """The value that was printed as `text`, a formulation or a solver with its settings. Nothing else is made of it: a
+    text may come with a file from anywhere."""
+    try:
+        value = made_of(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError, MemoryError):
+        value = None
+    if value is None or str(value) != text:
+        raise InputError(f"{shown(text)} is no text that a formulation or solver of stickslip is printed as")
+    return value
+
+
+def made_of(node: ast.expr) -> Any:
+    """The value of an expression of classes of the package, called with such values, numbers, texts and tuples."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=given, keywords=named):
+            return settings_class(name)(*map(made_of, given), **{str(each.arg): made_of(each.value) for each in named})
+        case ast.Name(id="inf" | "nan" as number):
+            return float(number)
+        case ast.Tuple(elts=parts):
+            return tuple(made_of(part) for part in parts)
+        case ast.Name(id=name):
+            return name  # a solver by its name
+    return ast.literal_eval(node)
+
+
+def settings_class(name: str) -> type:
+    """A formulation, a part of one, or a solver: a public dataclass of settings."""
+    found = getattr(import_module("stickslip"), name, None)
+    homes = ("stickslip.friction.", "stickslip.solvers.", "stickslip.problems.friction_sets")
+    if not (isinstance(found, type) and is_dataclass(found) and found.__module__.startswith(homes)):
+        raise ValueError(name)
+    return found
 
 
 def part_of(owner: str, given: Any, choices: Mapping[str, Any], default: Any) -> Any:

@@ -6,9 +6,11 @@ in the scaled variables r = p/s and s u: F(r, u) = 0 with u = W r + q. With A an
 
     (A + B (W + α)) dr = -F                                                                                    (a)
 
-dense. W is singular where contacts share a load; α > 0 keeps steps short there, and where F is far from linear: it is
-lowered after steps that help and raised after others. Steps are taken whole, cut back to cones and bounds. The best
-impulses are kept, and it is given up where PATIENCE steps in a row have not bettered them.
+dense, over the rows whose B is not zero: of the others, open contacts and joint rows at their bounds, dr = -F is known.
+W is singular where contacts share a load; α > 0 keeps steps short there, and where F is far from linear: it is lowered
+after steps that help and raised after others. Steps are taken whole, cut back to cones and bounds. The best impulses
+are kept. Where PATIENCE steps in a row have not bettered them it goes on from there with care: a step that does not
+make |r - P(r - u)| smaller is halved, down to SHORTEST. Where that does not help either, it is given up.
 
 Which of many impulses that move the bodies alike? Those of springs, equally stiff at all blocks, in the limit of stiff
 ones: the least Σ p² [1]. They solve F(r, u + e r) = 0 with e -> 0, e = ε s². In islands of up to SPREAD_ROWS a few
@@ -23,99 +25,152 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.engine.places import delassus
-from stickslip.engine.sweep import into_cone, judged, respond
-from stickslip.jit import bare, kernel
+from stickslip.engine.places import fill_delassus
+from stickslip.engine.sweep import distances, into_cone, judged, measured, respond
+from stickslip.jit import bare
 from stickslip.solvers.cone_newton import alart_curnier, natural_map
 from stickslip.solvers.linear import eliminate, substitute
 
 STEPS, PATIENCE = 20, 4
+SHORTEST = 0.02
 ALPHA, LEAST, CHANGE = 1e-2, 1e-6, 10.0  # α at first and at least, and the factor it changes by
 CLOSER = 0.1  # share of tol that it goes down to: a step more costs less than the next start just above tol
 MOST_ROWS = 150
 SOFT = 1e-6  # ε, of the largest that e becomes
 SPREAD_ROWS = 24  # up to which the least loads are found: those of a body on eight contacts
 SPREADS, BACK = 4, 2  # steps at ε at most, and back
-
-
-@kernel
-def newton(
-    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated, mark,
-    error, tol, p, u, z,
-):  # fmt: skip
-    """Impulses with a smaller residual, in place, where there are some; u and z become theirs. `size` rows in all;
-    `mark` (places,) is zero, and so it is left. Returns the residual, and whether the island is solved."""
-    d = G.shape[1]
-    row, at, s = rows_of(member, n, d, size, scale)
-    contacts = (size - member.size) // (d - 1)
-    W = scaled_matrix(member, sign, start, place, G, compliance, soft, row, s, mark)
-    mu_of, shift_of = mu[member[:contacts]], shift[member[:contacts]]
-    low, high = lower[member[contacts:]], upper[member[contacts:]]
-    r, u_r, F = np.empty(size), np.empty(size), np.empty(size)
-    M, swaps = np.empty((size, size)), np.empty(size, np.int64)
-    A, B = np.empty((contacts, d, d)), np.empty((contacts, d, d))
-    kept, solved, idle, alpha, e = p[at], False, 0, ALPHA, np.empty(size)
-    if size <= SPREAD_ROWS:
-        softly, largest = True, np.max(s)
-        for x in range(size):
-            e[x] = SOFT * (s[x] / largest) ** 2
-        for k in range(SPREADS + BACK):
-            read(at, s, p, u, r, u_r)
-            if softly:
-                add_product(e, r, u_r)
-                linearise(associated, mu_of, shift_of, low, high, s, r, u_r, F, A, B)
-                softly = k == 0 or (k < SPREADS and not small(F, CLOSER * tol, r))
-                if softly:
-                    fill_matrix(d, e, A, B, W, low, high, s, r, u_r, M)
-                    if not eliminate(M, swaps):
-                        break
-                else:
-                    read(at, s, p, u, r, u_r)
-            if not softly:
-                linearise(associated, mu_of, shift_of, low, high, s, r, u_r, F, A, B)
-            substitute(M, swaps, F)
-            take(member, n, d, mu, lower, upper, at, s, F, p)
-            respond(member, n, sign, start, place, G, p, z)
-            now, solved = judged(
-                member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, CLOSER * tol, p, u
-            )
-            if solved and not softly:
-                return now, True
-        p[at] = kept
-        respond(member, n, sign, start, place, G, p, z)
-        judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u)
-    for _ in range(STEPS):
-        e[:] = alpha
-        read(at, s, p, u, r, u_r)
-        linearise(associated, mu_of, shift_of, low, high, s, r, u_r, F, A, B)
-        fill_matrix(d, e, A, B, W, low, high, s, r, u_r, M)
-        if not eliminate(M, swaps):
-            break
-        substitute(M, swaps, F)
-        take(member, n, d, mu, lower, upper, at, s, F, p)
-        respond(member, n, sign, start, place, G, p, z)
-        now, solved = judged(
-            member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, CLOSER * tol, p, u
-        )
-        idle, alpha = idle + 1, max(alpha / CHANGE, LEAST) if now < error else alpha * CHANGE
-        if now < error:
-            idle, error, kept = 0, now, p[at]
-        if solved or idle == PATIENCE or not now < np.inf:
-            break
-    if not solved:
-        p[at] = kept
-        respond(member, n, sign, start, place, G, p, z)
-        error, solved = judged(
-            member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u
-        )
-    return error, solved
+NUMBERS, INTEGERS = 2 * MOST_ROWS**2 + 27 * MOST_ROWS, 4 * MOST_ROWS + 1  # of room that it needs
 
 
 @bare
-def add_product(e, r, u):
-    """u <- u + e r"""
-    for x in range(r.size):
-        u[x] += e[x] * r[x]
+def newton(
+    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated, mark,
+    numbers, integers, error, tol, p, u, z,
+):  # fmt: skip
+    """Impulses with a smaller residual, in place, where there are some; u, which is that of p, and z become theirs.
+    `size` rows in all; `mark` (places,) is zero, and so it is left; `numbers` (NUMBERS,) and `integers` (INTEGERS,) are
+    room. Returns the residual, and whether the island is solved."""
+    d, square = G.shape[1], size * size
+    contacts = (size - member.size) // (d - 1)
+    W, M = numbers[:square].reshape(size, size), numbers[square : 2 * square]
+    used = 2 * square + 11 * size
+    vectors = numbers[2 * square : used].reshape(11, size)
+    r, v, F, x, e, s, kept, v_kept, way, r_last, v_last = (
+        vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5], vectors[6], vectors[7], vectors[8],
+        vectors[9], vectors[10],
+    )  # fmt: skip
+    blocks = numbers[used : used + 4 * contacts * d * d].reshape(4, contacts, d, d)
+    A, B, A_now, B_now = blocks[0], blocks[1], blocks[2], blocks[3]
+    bounds = numbers[used + 4 * contacts * d * d : used + 4 * contacts * d * d + 2 * member.size]
+    mu_of, shift_of = bounds[:contacts], bounds[contacts : 2 * contacts]
+    low, high = bounds[2 * contacts : contacts + member.size], bounds[contacts + member.size :]
+    at, active, swaps, row = (
+        integers[:size], integers[size : 2 * size], integers[2 * size : 3 * size], integers[3 * size :],
+    )  # fmt: skip
+    gather(member, n, d, scale, mu, shift, lower, upper, row, at, s, mu_of, shift_of, low, high)
+    fill_delassus(start, place, sign, G, member, row, mark, W)
+    scale_matrix(member, compliance, soft, row, s, W)
+    for i in range(size):
+        kept[i], r[i], v[i], v_kept[i] = p[at[i]], p[at[i]] / s[i], s[i] * u[at[i]], s[i] * u[at[i]]
+    solved, count = False, 0
+    if size <= SPREAD_ROWS:
+        softly, largest = True, 0.0
+        for i in range(size):
+            largest = max(largest, s[i])
+        for i in range(size):
+            e[i] = SOFT * (s[i] / largest) ** 2
+        for k in range(SPREADS + BACK):
+            if softly:
+                for i in range(size):
+                    x[i] = v[i] + e[i] * r[i]
+                linearise(associated, mu_of, shift_of, low, high, s, r, x, F, A_now, B_now)
+                softly = k == 0 or (k < SPREADS and not small(F, CLOSER * tol, r))
+                if softly:
+                    A, B, A_now, B_now = A_now, B_now, A, B
+                    count = fill_active(e, A, B, W, low, high, s, r, x, active, M)
+                    if not eliminate(M[: count * count].reshape(count, count), swaps):
+                        break
+            if not softly:
+                linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A_now, B_now)
+            solve(B, W, active, count, M, swaps, F, x)
+            take(d, mu_of, low, high, s, W, F, x, r, v)
+            if not softly:
+                put(at, s, r, v, p, u)
+                _, solved = measured(member, n, mu, shift, scale, lower, upper, q, CLOSER * tol, p, u)
+                if solved:
+                    break
+        if solved:
+            for i in range(size):
+                kept[i] = p[at[i]]
+        else:
+            for i in range(size):
+                r[i], v[i] = kept[i] / s[i], v_kept[i]
+    careful, idle, alpha, far = False, 0, ALPHA, np.inf
+    for _ in range(0 if solved else 2 * STEPS):
+        for i in range(size):
+            e[i], r_last[i], v_last[i] = alpha, r[i], v[i]
+        linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A, B)
+        count = fill_active(e, A, B, W, low, high, s, r, v, active, M)
+        if not eliminate(M[: count * count].reshape(count, count), swaps):
+            break
+        solve(B, W, active, count, M, swaps, F, x)
+        for i in range(size):
+            way[i] = F[i]
+        share, last = 1.0, far
+        while True:
+            take(d, mu_of, low, high, s, W, F, x, r, v)
+            put(at, s, r, v, p, u)
+            if not careful:
+                break
+            far, _, _, _ = distances(member, n, True, mu, shift, scale, lower, upper, q, p, u)
+            if far < last or share < SHORTEST:
+                break
+            share *= 0.5
+            for i in range(size):
+                F[i], r[i], v[i] = share * way[i], r_last[i], v_last[i]
+        now, solved = measured(member, n, mu, shift, scale, lower, upper, q, CLOSER * tol, p, u)
+        idle, alpha = idle + 1, max(alpha / CHANGE, LEAST) if now < error else alpha * CHANGE
+        if now < error:
+            idle, error = 0, now
+            for i in range(size):
+                kept[i], v_kept[i] = p[at[i]], v[i]
+        if solved or (careful and idle == 2 * PATIENCE):
+            break
+        if not careful and (idle == PATIENCE or not now < np.inf):
+            careful, idle, alpha = True, 0, ALPHA
+            for i in range(size):
+                r[i], v[i], p[at[i]], u[at[i]] = kept[i] / s[i], v_kept[i], kept[i], v_kept[i] / s[i]
+            far, _, _, _ = distances(member, n, True, mu, shift, scale, lower, upper, q, p, u)
+    for i in range(size):
+        p[at[i]] = kept[i]
+    respond(member, n, sign, start, place, G, p, z)
+    return judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u)
+
+
+@bare
+def gather(member, n, d, scale, mu, shift, lower, upper, row, at, s, mu_of, shift_of, low, high):
+    """Where the rows of each block begin, the place in p of each row, contacts first, its scale, and its law."""
+    row[0] = 0
+    for k in range(member.size):
+        i = member[k]
+        row[k + 1] = row[k] + (d if i < n else 1)
+        for x in range(row[k], row[k + 1]):
+            at[x], s[x] = d * i + x - row[k], scale[i]
+        if i < n:
+            mu_of[k], shift_of[k] = mu[i], shift[i]
+        else:
+            low[k - mu_of.size], high[k - mu_of.size] = lower[i], upper[i]
+
+
+@bare
+def scale_matrix(member, compliance, soft, row, s, W):
+    """W <- s (W + ε) s of the rows of some blocks."""
+    for k in range(member.size):
+        for x in range(row[k], row[k + 1]):
+            W[x, x] += compliance[member[k]] if x == row[k] else soft[member[k]] if soft.size > 0 else 0.0
+    for x in range(s.size):
+        for y in range(s.size):
+            W[x, y] *= s[x] * s[y]
 
 
 @bare
@@ -128,13 +183,13 @@ def small(F, share, r):
 
 
 @bare
-def read(at, s, p, u, r, u_r):
-    """The scaled impulses and velocities of the rows."""
+def put(at, s, r, v, p, u):
+    """The scaled impulses and velocities of the rows in their places."""
     for x in range(at.size):
-        r[x], u_r[x] = p[at[x]] / s[x], s[x] * u[at[x]]
+        p[at[x]], u[at[x]] = s[x] * r[x], v[x] / s[x]
 
 
-@kernel
+@bare
 def linearise(associated, mu, shift, low, high, s, r, u, F, A, B):
     """F of all rows, and its derivatives at contacts."""
     if associated:
@@ -148,61 +203,98 @@ def linearise(associated, mu, shift, low, high, s, r, u, F, A, B):
 
 
 @bare
-def take(member, n, d, mu, lower, upper, at, s, F, p):
-    """A step whole, cut back to cones and bounds."""
-    for x in range(at.size):
-        p[at[x]] -= s[x] * F[x]
-    for k in range(member.size):
-        i = member[k]
-        if i < n:
-            into_cone(mu[i], d, d * i, p)
-        else:
-            p[d * i] = min(max(p[d * i], lower[i]), upper[i])
-
-
-@kernel
-def rows_of(member, n, d, size, scale):
-    """Where the rows of each block begin, the place in p of each row, contacts first, and its scale."""
-    row, at, s = np.zeros(member.size + 1, np.int64), np.empty(size, np.int64), np.empty(size)
-    for k in range(member.size):
-        i = member[k]
-        row[k + 1] = row[k] + (d if i < n else 1)
-        for x in range(row[k], row[k + 1]):
-            at[x], s[x] = d * i + x - row[k], scale[i]
-    return row, at, s
-
-
-@kernel
-def scaled_matrix(member, sign, start, place, G, compliance, soft, row, s, mark):
-    """s (W + ε) s of the rows of some blocks."""
-    W = delassus(start, place, sign, G, member, row, mark)
-    for k in range(member.size):
-        for x in range(row[k], row[k + 1]):
-            W[x, x] += compliance[member[k]] if x == row[k] else soft[member[k]] if soft.size > 0 else 0.0
-    for x in range(s.size):
-        for y in range(s.size):
-            W[x, y] *= s[x] * s[y]
-    return W
-
-
-@bare
-def fill_matrix(d, e, A, B, W, low, high, s, r, u, M):
-    """A + B (W + e), where A and B of a bounded row that is inside its bounds are 0 and 1, of others 1 and 0."""
-    size, contacts = r.size, A.shape[0]
+def fill_active(e, A, B, W, low, high, s, r, u, active, M):
+    """A + B (W + e) of the rows whose B is not zero, and which these are: returns how many. A and B of a bounded row
+    that is inside its bounds are 0 and 1."""
+    contacts, d, size, count = A.shape[0], A.shape[1], r.size, 0
     for k in range(contacts):
+        if B[k, 0, 0] != 0.0:
+            for a in range(d):
+                active[count] = d * k + a
+                count += 1
+    first = count
+    for x in range(d * contacts, size):
+        k = x - d * contacts
+        if low[k] / s[x] < r[x] - u[x] < high[k] / s[x]:
+            active[count] = x
+            count += 1
+    K = M[: count * count].reshape(count, count)
+    for i in range(0, first, d):
+        x = active[i]
+        k = x // d
         for a in range(d):
-            x = d * k + a
-            for y in range(size):
-                M[x, y] = 0.0
+            row = K[i + a]
+            for j in range(count):
+                row[j] = 0.0
             for c in range(d):
                 share = B[k, a, c]
                 if share != 0.0:
-                    for y in range(size):
-                        M[x, y] += share * W[d * k + c, y]
-                M[x, d * k + c] += A[k, a, c] + e[d * k + c] * share
+                    add_entries(share, W[x + c], active, count, row)
+                row[i + c] += A[k, a, c] + e[x + c] * share
+    for i in range(first, count):
+        row = K[i]
+        for j in range(count):
+            row[j] = 0.0
+        add_entries(1.0, W[active[i]], active, count, row)
+        row[i] += e[active[i]]
+    return count
+
+
+@bare
+def add_entries(share, w, active, count, row):
+    """row <- row + share * w of the active rows."""
+    if count == w.size:
+        for j in range(count):
+            row[j] += share * w[j]
+    else:
+        for j in range(count):
+            row[j] += share * w[active[j]]
+
+
+@bare
+def solve(B, W, active, count, M, swaps, F, x):
+    """F <- (A + B (W + e))⁻¹ F, from the factors of its active rows; x is room."""
+    contacts, d, known = B.shape[0], B.shape[1], False
+    for i in range(count):
+        x[i] = F[active[i]]
+        F[active[i]] = 0.0
+    for y in range(F.size):
+        known = known or F[y] != 0.0
+    if known:  # what the other rows do
+        for i in range(count):
+            y = active[i]
+            if y >= d * contacts:
+                x[i] -= product(W[y], F)
+            elif y % d == 0:
+                for c in range(d):
+                    done = product(W[y + c], F)
+                    for a in range(d):
+                        x[i + a] -= B[y // d, a, c] * done
+    substitute(M[: count * count].reshape(count, count), swaps, x[:count])
+    for i in range(count):
+        F[active[i]] = x[i]
+
+
+@bare
+def product(w, F):
+    total = 0.0
+    for y in range(F.size):
+        total += w[y] * F[y]
+    return total
+
+
+@bare
+def take(d, mu, low, high, s, W, F, x, r, v):
+    """A step r <- r - F whole, cut back to cones and bounds, and the velocities after it; x is room."""
+    for y in range(r.size):
+        x[y] = r[y]
+        r[y] -= F[y]
+    for k in range(mu.size):
+        into_cone(mu[k], d, d * k, r)
     for k in range(low.size):
-        x = d * contacts + k
-        inside = low[k] / s[x] < r[x] - u[x] < high[k] / s[x]
-        for y in range(size):
-            M[x, y] = W[x, y] if inside else 0.0
-        M[x, x] += e[x] if inside else 1.0
+        y = d * mu.size + k
+        r[y] = min(max(r[y], low[k] / s[y]), high[k] / s[y])
+    for y in range(r.size):
+        F[y] = r[y] - x[y]
+    for y in range(r.size):
+        v[y] += product(W[y], F)

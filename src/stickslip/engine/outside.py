@@ -5,6 +5,12 @@ the formulation poses its problem, the solver answers, and the impulses go back 
 bounds, motors of infinite strength, are eliminated first: with W = [A B; Bᵀ C], A theirs,
 
     λ = -A⁻¹ (q_λ + B p),     W <- C - Bᵀ A⁻¹ B,     q <- q_p - Bᵀ A⁻¹ q_λ
+
+Rigid contacts that repeat each other can share a load in many ways. Friction that depends on the step before, by its
+bounds or bristles, would follow every whim of the solver there, and what should rest would creep. Such steps have the
+loads of equal, stiff springs, the least Σ p_n²: with springs of a small compliance e, W_nn + e, the loads are unique;
+then a few proximal steps, q_n - e p_n with p_n of the step before, take back what e does to the velocities and leave
+alone how the load is shared.
 """
 
 from __future__ import annotations
@@ -36,7 +42,10 @@ from stickslip.solvers.solve import solve
 
 STEPS = 100  # of the interior point method, and of Newton's: where it converges, it does in fewer
 DENSE = 256  # rows up to which W is dense
+STRAIN = 10.0  # how many times greater than expected, or than others, impulses are that a grip makes
 CLOSER = 0.1  # share of tol that the interior point method goes down to, lest the next step start just above tol
+SOFT, BACK = 1e-6, 4  # e as a share of the mean of W_nn, and proximal steps at most
+REPEATED = 1e-9  # eigenvalues of W_nn below this share of the largest: rows that repeat others
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +57,7 @@ class Solved:
     answer: Solution  # of the mathematical problem; the worst of several under Poisson's and Routh's rule
     iterations: int  # of all that ran
     status: Status  # SOLVED, INEXACT where the residual is accepted, or the answer's
+    q: Vector | None = None  # that of the rows which were solved instead, see `finish_sweeps`
 
     @property
     def ok(self) -> bool:
@@ -217,7 +227,8 @@ def solve_rows(
 
     def solve_once(rows: ActiveRows) -> RowImpulses:
         posed = pose(formulation, rows)
-        answers.append(solve(posed.problem, method=solver, tol=tol, x0=posed.start))
+        answer = least_loads(formulation, rows, posed, solver, tol) if formulation.bristles and repeated(rows) else None
+        answers.append(answer or solve(posed.problem, method=solver, tol=tol, x0=posed.start))
         return posed.decode(answers[-1].x)
 
     if formulation.lagged and new.any():
@@ -230,6 +241,36 @@ def solve_rows(
     worst = min(answers, key=lambda answer: (answer.solved, -answer.residual))
     states = formulation.states(rows, impulses, tol)
     return Solved(impulses, states, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
+
+
+def repeated(rows: ActiveRows) -> bool:
+    """Do normals repeat each other, so that they can share a load in many ways?"""
+    if rows.count < 2 or not isinstance(rows.W, np.ndarray):
+        return False
+    eigenvalues = np.linalg.eigvalsh(rows.W[np.ix_(rows.normal, rows.normal)])
+    return bool(eigenvalues[0] <= REPEATED * eigenvalues[-1])
+
+
+def least_loads(
+    formulation: Formulation, rows: ActiveRows, posed: Posed, solver: str | Solver, tol: float
+) -> Solution | None:
+    """The solution with the loads of equal, stiff springs, or None where the proximal steps do not lead to one."""
+    started, iterations, x, loads = time.perf_counter(), 0, posed.start, np.zeros(rows.count)
+    W, n = np.array(rows.W), rows.normal
+    e = SOFT * W[n, n].mean()
+    W[n, n] += e
+    for _ in range(BACK):
+        q = rows.q.copy()
+        q[n] -= e * loads
+        soft = pose(formulation, replace(rows, W=W, q=q))
+        answer = solve(soft.problem, method=solver, tol=tol, x0=x)
+        iterations += answer.iterations
+        if not answer.solved:
+            return None
+        x, loads = answer.x, soft.decode(answer.x).p[:, 0]
+        if judge(posed.problem, x, tol)[2]:
+            return conclude(posed.problem, answer.solver, x, Status.SOLVED, iterations, started)
+    return None
 
 
 def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
@@ -259,25 +300,27 @@ def finish_sweeps(
 ) -> Solved:
     """What compiled sweeps left: by the interior point method, where that comes close but not to the end by Newton's
     from there, and where they fail or there are too many contacts by all that `auto` knows. All aim for tol where the
-    island is to be solved `exact`, for accept otherwise; where it is `due`, the first two aim for tol in any case."""
+    island is to be solved `exact`, for accept otherwise; where it is `due`, the first two aim for tol in any case.
+
+    Friction can grip: contacts press on each other and move nothing, whatever the impulses, as those of a ball between
+    floor and wall with μ > 1 do. If they overlap, or are to bounce, they should open, and no impulse opens them: there
+    is no solution, and impulses grow without bound. Such an island is solved without that, as INEXACT: see `let_be`."""
     posed = pose(formulation, rows)
     states = np.zeros(rows.count, np.int64)  # which the loop tells itself, of cones
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
     start: Any = posed.start
-    iterations, goal = 0, tol if exact else accept
+    iterations, goal, calm = 0, tol if exact else accept, let_be(rows) if accept > tol else None
     if problem.contacts <= MOST_CONTACTS:
-        aim = CLOSER * (tol if due else accept)
-        method: Any = ConeInteriorPoint(tol=aim, max_iter=STEPS)
-        answer = method.solve(problem, start)
+        answer = approached(problem, start, tol, accept, due)
         iterations = answer.iterations
-        if due and not judge(problem, answer.x, tol)[2]:
-            started, method = time.perf_counter(), ConeNewton(tol=aim, max_iter=STEPS)
-            answer = method.solve(problem, answer.x)
-            answer = conclude(
-                problem, method, within_cones(problem, answer.x), answer.status, answer.iterations, started
-            )
-            iterations += answer.iterations
+        if calm is not None and strained(problem, answer.x):
+            eased = pose(formulation, calm)
+            other = approached(eased.problem, eased.start, tol, accept, due)
+            iterations += other.iterations
+            if judge(eased.problem, other.x, goal)[2] and relieved(answer.x, other.x):
+                return Solved(eased.decode(other.x), states, other, iterations, Status.INEXACT, calm.q)
         if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
+            method: Any = answer.solver
             answer = replace(answer, status=Status.SOLVED, solver=replace(method, tol=tol))
             return Solved(posed.decode(answer.x), states, answer, iterations, Status.SOLVED)
         if not (exact or due) and judge(problem, answer.x, accept)[2]:
@@ -288,7 +331,49 @@ def finish_sweeps(
     status = graded(answer, accept)
     if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:
         status = Status.INEXACT
+    if status not in (Status.SOLVED, Status.INEXACT) and calm is not None:
+        eased = pose(formulation, calm)
+        other = solve(eased.problem, method="auto", tol=goal, x0=eased.start)
+        if graded(other, accept) in (Status.SOLVED, Status.INEXACT):
+            iterations += answer.iterations + other.iterations
+            return Solved(eased.decode(other.x), states, other, iterations, Status.INEXACT, calm.q)
     return Solved(posed.decode(answer.x), states, answer, iterations + answer.iterations, status)
+
+
+def approached(problem: Any, start: Vector | None, tol: float, accept: float, due: bool) -> Solution:
+    """By the interior point method, and where it is `due` and that does not reach tol by Newton's from there."""
+    aim = CLOSER * (tol if due else accept)
+    answer = ConeInteriorPoint(tol=aim, max_iter=STEPS).solve(problem, start)
+    if not due or judge(problem, answer.x, tol)[2]:
+        return answer
+    started, method, before = time.perf_counter(), ConeNewton(tol=aim, max_iter=STEPS), answer.iterations
+    answer = method.solve(problem, answer.x)
+    x = within_cones(problem, answer.x)
+    return conclude(problem, method, x, answer.status, before + answer.iterations, started)
+
+
+def let_be(rows: ActiveRows) -> ActiveRows | None:
+    """The rows without what would open contacts that overlap or bounce, d < 0 in friction/terms.py, from no impulses;
+    None where there is nothing of that."""
+    normal = rows.normal
+    d = rows.q[normal] - rows.before[:, 0] - rows.falls[normal]
+    if not (d < 0).any():
+        return None
+    q = rows.q.copy()
+    q[normal] -= np.minimum(d, 0.0)
+    return replace(rows, q=q, previous=np.zeros_like(rows.previous))
+
+
+def strained(problem: Any, x: Vector) -> bool:
+    """Is an impulse greater than those of all contacts together that would stop each alone?"""
+    return not np.abs(x).max() <= STRAIN * float(
+        problem.weights @ np.abs(problem.q).reshape(problem.contacts, -1).sum(1)
+    )
+
+
+def relieved(x: Vector, y: Vector) -> bool:
+    """Are the impulses y clearly less than x?"""
+    return not np.abs(x).max() <= STRAIN * np.abs(y).max()
 
 
 def within_cones(problem: ConeProblem, x: Vector) -> Vector:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.jit import kernel
+from stickslip.jit import bare, kernel
 
 
-@kernel
+@bare
 def push(start, place, sign, G, i, components, p_n, p_1, p_2, z):
     """z <- z + s G_iᵀ p of an impulse with so many components."""
     for t in range(start[i], start[i + 1]):
@@ -26,7 +26,7 @@ def push(start, place, sign, G, i, components, p_n, p_1, p_2, z):
             z[b, r] += s * x
 
 
-@kernel
+@bare
 def velocity(start, place, G, i, components, z):
     """G_i z in so many components, and zeros."""
     u_n, u_1, u_2 = 0.0, 0.0, 0.0
@@ -43,7 +43,7 @@ def velocity(start, place, G, i, components, z):
     return u_n, u_1, u_2
 
 
-@kernel
+@bare
 def set_unit(start, place, sign, G, i, c, impulse, z):
     """z at the places of block i is that of an impulse in its component c, or none."""
     for t in range(start[i], start[i + 1]):
@@ -52,7 +52,7 @@ def set_unit(start, place, sign, G, i, c, impulse, z):
             z[b, r] = sign[b] * impulse * G[t, c, r]
 
 
-@kernel
+@bare
 def felt(start, place, G, i, c, z):
     """G_i z in component c."""
     total = 0.0
@@ -65,8 +65,18 @@ def felt(start, place, G, i, c, z):
 @kernel
 def delassus(start, place, sign, G, member, row, mark):
     """W of some blocks, whose rows begin at `row`; `mark` (places,) is zero, and so it is left."""
+    W = np.empty((row[member.size], row[member.size]))
+    fill_delassus(start, place, sign, G, member, row, mark, W)
+    return W
+
+
+@bare
+def fill_delassus(start, place, sign, G, member, row, mark, W):
+    """The same in place."""
     size = row[member.size]
-    W = np.zeros((size, size))
+    for x in range(size):
+        for y in range(x + 1):
+            W[x, y] = 0.0
     for y in range(member.size):
         j = member[y]
         for t in range(start[j], start[j + 1]):
@@ -76,21 +86,18 @@ def delassus(start, place, sign, G, member, row, mark):
             for s in range(start[i], start[i + 1]):
                 t = mark[place[s]] - 1
                 if t >= 0:
-                    add_product(sign[place[s]], G[s], G[t], W[row[x] : row[x + 1], row[y] : row[y + 1]])
+                    add_product(sign[place[s]], G[s], G[t], row[x], row[x + 1], row[y], row[y + 1], W)
         for t in range(start[j], start[j + 1]):
             mark[place[t]] = 0
     for x in range(size):
         for y in range(x):
             W[y, x] = W[x, y]
-    return W
 
 
-@kernel
-def add_product(s, A, B, W):
-    """W <- W + s A Bᵀ of 6 columns each, for so many rows of A and B as W has rows and columns."""
-    for a in range(W.shape[0]):
-        for b in range(W.shape[1]):
-            total = 0.0
-            for r in range(6):
-                total += A[a, r] * B[b, r]
-            W[a, b] += s * total
+@bare
+def add_product(s, A, B, x, x_end, y, y_end, W):
+    """W <- W + s A Bᵀ of 6 columns each, in the rows from x to x_end and the columns from y to y_end."""
+    for a in range(x_end - x):
+        f, g, h, k, m, n = s * A[a, 0], s * A[a, 1], s * A[a, 2], s * A[a, 3], s * A[a, 4], s * A[a, 5]
+        for b in range(y_end - y):
+            W[x + a, y + b] += f * B[b, 0] + g * B[b, 1] + h * B[b, 2] + k * B[b, 3] + m * B[b, 4] + n * B[b, 5]

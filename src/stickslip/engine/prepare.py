@@ -13,14 +13,17 @@ from __future__ import annotations
 import math
 
 from stickslip.collision.broadphase import find_contacts
+from stickslip.collision.contacts import AT_THE_END, plain, put_in
 from stickslip.dynamics.articulated import half_substitute
 from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_side, weigh
 from stickslip.dynamics.held import hold, rates, row_rate, run_motors
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import free_motion
 from stickslip.engine.impacts import WHOLE, hand_on
-from stickslip.engine.rows import ACTIVE, BOUNCED, BOUNDED, FOUND, ISLANDS, LIMITS, NEEDED
+from stickslip.engine.rims import run_round
+from stickslip.engine.rows import ACTIVE, BOUNCED, BOUNDED, FOUND, ISLANDS, LIMITS, MISSED, NEEDED, SEEN
 from stickslip.friction.terms import (
+    GAP,
     NOTHING,
     TAKES_PART,
     bounces,
@@ -50,7 +53,10 @@ def prepare(state, rules, work, memory):
     if held.wanted.size > 0:
         hold_free(held, answer.free)
         copy(answer.free, answer.v)
-    found = find_contacts(state, bodies.reach, work.collision, contacts)
+    count[SEEN] = find_contacts(state, bodies.reach, work.collision, contacts)
+    found = count[SEEN]
+    if count[MISSED] > 0 and found <= contacts.gap.size:
+        found = put_in(work.missed, count[MISSED], contacts, found)
     count[FOUND] = found
     if found > contacts.gap.size:
         return False
@@ -99,6 +105,11 @@ def prepare(state, rules, work, memory):
         n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.moved, answer.waited,
         answer.start, answer.trend, answer.p,
     )  # fmt: skip
+    if not rules.euler and rules.law.stabilised == GAP:
+        roll_rims(
+            n, work.collision, contacts, rows.found, rows.body, work.moving, rows.frame, state.velocity, h,
+            answer.start, law.q,
+        )  # fmt: skip
     count[ISLANDS] = part_islands(n + m, work.free, held.tree.group, rows.body, work.islands)
     return True
 
@@ -272,11 +283,14 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         u = law.before[D * i : D * i + D]
         slip = slip_of(u[1], u[2] if D > 2 else 0.0, u[3] if D > 3 else 0.0, surfaces.patch[a, b])
         e = surfaces.restitution[a, b]
-        bouncing = bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
+        told = contacts.feature[k] >= AT_THE_END
+        bouncing = not told and bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
         law.restitution[i] = e if bouncing else 0.0
         d, law.compliance[i] = normal_terms(
             numbers, contacts.gap[k], e, u[0], bouncing, surfaces.stiffness[a, b], surfaces.damping[a, b]
         )
+        if told:
+            d = contacts.gap[k] / numbers.h
         law.compliance_tangent[i], law.damped[i] = tangent_terms(
             numbers, surfaces.stiffness_tangent[a, b], surfaces.damping_tangent[a, b]
         )
@@ -285,6 +299,21 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         )
         law.shift[i] = 0.0 if associated else law.mu[i]
         law.q[D * i] += d
+
+
+@bare
+def roll_rims(n, collision, contacts, found, body, moving, frame, velocity, h, p, q):
+    """What rims that roll on planes that do not move add to the velocities of their contacts (engine/rims.py)."""
+    D = q.size // body.shape[0]
+    for i in range(n):
+        k = found[i]
+        for side in range(2):
+            a, b = contacts.shape_a[k], contacts.shape_b[k]
+            if side == 1:
+                a, b = b, a
+            if not moving[body[i, 1 - side]]:
+                f, at, v = contacts.feature[k], D * i, velocity[body[i, side]]
+                run_round(collision.kind, collision.table, a, b, f, h, v, frame[i], p[at : at + D], q[at : at + D])
 
 
 @bare
@@ -315,19 +344,27 @@ def own_blocks(n, m, sign, start, place, G, compliance, soft, mu, own, V, scale)
     """W_ii with ε_i, the inverse of it for contacts in space, and the scale that it gives."""
     d = 2 if own.shape[0] == 4 else 3
     for i in range(n + m):
-        for k in range(d * d):
-            own[k, i] = 0.0
-        components = d if i < n else 1
-        for t in range(start[i], start[i + 1]):
-            for a in range(components):
-                for c in range(a + 1):
-                    total = 0.0
-                    for k in range(6):
-                        total += G[t, a, k] * G[t, c, k]
-                    own[d * a + c, i] += sign[place[t]] * total
-        for a in range(1, components):
-            for c in range(a):
-                own[d * c + a, i] = own[d * a + c, i]
+        n_n, n_t, t_t, n_o, t_o, o_o = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for at in range(start[i], start[i + 1]):
+            s = sign[place[at]]
+            for k in range(6):
+                n_n += s * G[at, 0, k] * G[at, 0, k]
+            if i < n:
+                for k in range(6):
+                    g = s * G[at, 1, k]
+                    n_t += g * G[at, 0, k]
+                    t_t += g * G[at, 1, k]
+            if i < n and d == 3:
+                for k in range(6):
+                    g = s * G[at, 2, k]
+                    n_o += g * G[at, 0, k]
+                    t_o += g * G[at, 1, k]
+                    o_o += g * G[at, 2, k]
+        own[0, i], own[1, i], own[d, i], own[d + 1, i] = n_n, n_t, n_t, t_t
+        if d == 3:
+            own[2, i] = own[6, i] = n_o
+            own[5, i] = own[7, i] = t_o
+            own[8, i] = o_o
         own[0, i] += compliance[i]
         if soft.size > 0 and i < n:
             for a in range(1, d):
@@ -362,7 +399,7 @@ def recall(n, m, memory, contacts, found, number, frame, was_known, moved, waite
     D, key, j, last = p.size // was_known.size, memory.key, 0, memory.known[0]
     for i in range(n):
         k = found[i]
-        a, b, f = contacts.shape_a[k], contacts.shape_b[k], contacts.feature[k]
+        a, b, f = contacts.shape_a[k], contacts.shape_b[k], plain(contacts.feature[k])
         while j < last and (
             key[j, 0] < a or (key[j, 0] == a and (key[j, 1] < b or (key[j, 1] == b and key[j, 2] < f)))
         ):

@@ -17,7 +17,8 @@ The record of a system in generalized coordinates has instead of position, quate
                  where the contacts are springs
 
 and in every step a contact row for each of its nc contacts, shape and feature being its number, without point, normal
-and tangent; the rows of its constraint are joint rows.
+and tangent; the rows of its constraint are joint rows. That of a model of a robot, whose contacts come and go, has no
+gap, its contact rows are those of a scene with geoms for shapes and bodies, and the feature is the number of a contact.
 
 Row 0 of the first kind is the state before the first step; step i leads from row i to row i + 1, and its contacts are
 the rows contact_start[i] to contact_start[i + 1], its events likewise. Point, normal, tangent and gap are those at the
@@ -29,39 +30,64 @@ In a file each column is a dataset of that name, the header is in the attributes
 grow in blocks (HDF5's single writer, multiple readers mode, which keeps the file valid between any two writes), and the
 number /steps is raised after the block has been flushed: what it counts is complete. /finished becomes 1 at the end.
 The first bytes of the file, HDF5's user block, say in plain text how long it was then, so that one cut short is known.
-Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load. Files of
-version 1 have neither joints nor events, and none of the columns of ADDED[2]; those of version 1 and 2 have none of
-ADDED[3]: what a file does not have reads as zeros.
+Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load.
+
+Each block also leaves, from version 4 on, with w blocks and k contacts that the engine remembered in all of them,
+
+    w rows   writes/counts (5,)       steps, contacts, events and remembered contacts so far, and whether it is the end
+             writes/joint (nr,)       the impulses of joint rows that the next step starts from
+             writes/checksums (C,)    CRC-32 of the rows that the block has of each column, and of this very row
+    k rows   memory/{key, impulse, trend, moment, moved, waited, inside}
+
+With the last of them and the last state a run goes on to the same bits (engine/resume.py). The rows of a block are held
+against their checksum when they are first read. Files of version 1 have neither joints nor events, and none of the
+columns of ADDED[2]; those of version 1 and 2 have none of ADDED[3]: what a file does not have reads as zeros. Those
+before version 4 have no checksums, and cannot go on.
+
+A new file is written under the name path.part, and takes the place of an older one with its first step
+(engine/target.py).
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import os
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import shown
 from stickslip.dynamics.generalized import Instant, System
 from stickslip.dynamics.joints import joint_row_names
+from stickslip.engine.interrupts import uninterrupted
+from stickslip.engine.ledger import AT_END, GOES_ON, LOST, Ledger, checksum, entry
+from stickslip.engine.target import Target, is_locked, reserve
 from stickslip.engine.watch import JamEvent
-from stickslip.errors import FileError, InputError, reading, replacing, writing
-from stickslip.problems.files import check_hdf5, readable
-from stickslip.scene.model import Floats, Integers, Model, State
+from stickslip.errors import FileError, InputError, reading, writing
+from stickslip.problems.contact_states import State as ContactState
+from stickslip.problems.files import check_hdf5, check_held, own_node, readable
+from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Shape, State
+from stickslip.solvers.status import Status
 
-FORMAT, FORMAT_VERSION = "stickslip trajectory", 3
+FORMAT, FORMAT_VERSION = "stickslip trajectory", 4
 INTERVAL = 1.0  # seconds between two writes
+READS, PAUSE = 20, 0.05  # times and seconds, until a file that is being written is read between two writes
 BLOCK_BYTES = 2**25  # what waits in memory before it is written all the same
 USER_BLOCK, COMPLETE = 512, b"stickslip trajectory, bytes complete: %020d\n"  # with it a file begins
-SMALL = 64  # more blocks than this in one write are small ones
+AHEAD = 2**28  # bytes of a column that there is room for before they are needed
+SLACK = 2**16  # bytes for what HDF5 itself needs in a write, beside 2 % of the file
 POSES, STEPS, CONTACTS, EVENTS = "poses", "steps", "contacts", "events"  # what a row of a column stands for
-SCENE, SYSTEM = "scene", "system"  # what runs
+MEMORY, WRITES = "memory", "writes"  # and of those that only a file has
+SCENE, SYSTEM, MODEL = "scene", "system", "model"  # what runs: a model is a system whose contacts come and go
 START = {CONTACTS: "contact_start", EVENTS: "event_start"}  # the column that says which rows belong to a step
 
 Columns = dict[str, NDArray[Any]]
@@ -91,6 +117,25 @@ CONTACT = {
 }  # the columns of contacts
 
 
+REMEMBERED = {
+    "memory/key": Column(MEMORY, np.int64, (3,)),
+    "memory/impulse": Column(MEMORY, np.float64, (3,)),
+    "memory/trend": Column(MEMORY, np.float64, (3,)),
+    "memory/moment": Column(MEMORY, np.float64, ()),
+    "memory/moved": Column(MEMORY, np.bool_, ()),
+    "memory/waited": Column(MEMORY, np.int64, ()),
+    "memory/inside": Column(MEMORY, np.bool_, ()),
+}  # of the contacts of the last step: Memory of engine/rows.py, and whether a watch saw it in its locking sector
+
+
+class Checkpoint(NamedTuple):
+    """What the next step starts from beside the state."""
+
+    contacts: Columns  # those of REMEMBERED
+    joint: Floats  # (nr,)   λ of joint rows
+    lost: bool = False  # it is not known, and the run cannot go on
+
+
 def layout(header: Header) -> dict[str, Column]:
     """Every column of a record by its name."""
     states = {name: Column(POSES, np.float64, shape) for name, shape in state_shapes(header).items()}
@@ -118,7 +163,7 @@ def state_shapes(header: Header) -> dict[str, tuple[int, ...]]:
     if header.world == SCENE:
         return {"position": (count, 3), "quaternion": (count, 4), "velocity": (count, 6)}
     shapes: dict[str, tuple[int, ...]] = {"q": (header.coordinates,), "v": (header.velocities,)}
-    shapes |= {"gap": (count,), "kinetic": ()}
+    shapes |= {"kinetic": ()} if header.world == MODEL else {"gap": (count,), "kinetic": ()}
     if header.springs:
         shapes |= dict.fromkeys(("contact_velocity", "contact_force", "contact_impulse"), (count, header.dimension))
         shapes |= {"normal_work": (count,), "friction_work": (count,), "stored": ()}
@@ -137,6 +182,7 @@ ADDED = {
     },
     3: {"velocity_error", "force_error", "worst"},
 }  # the columns that came with a version
+CHECKED = 4  # the version from which on blocks have checksums, and runs go on
 
 
 def empty() -> Any:
@@ -153,6 +199,13 @@ class Ran(TypedDict):
     tol: float
     accept: float
     methods: NotRequired[tuple[str, ...]]
+    duration: NotRequired[float]
+    scheme: NotRequired[str]
+    effort: NotRequired[int]
+    keep_going: NotRequired[bool]
+    watch: NotRequired[str]
+    scene: NotRequired[str]
+    digest: NotRequired[str]
 
 
 def own_version() -> str:
@@ -164,14 +217,14 @@ def own_version() -> str:
 class Header:
     """What does not change during a run, and what reading needs of the Model (see there)."""
 
-    names: tuple[str, ...]  # of the bodies of a scene, of the contacts of a system
+    names: tuple[str, ...]  # of the bodies of a scene, of the contacts of a system, of the geoms of a model
     dt: float  # [s]   NaN where steps differ
     formulation: str  # what posed the problems, with its settings
     solver: str  # what solved them
     tol: float  # that it was asked for
     planar: bool
     accept: float = math.nan  # residual that it went on with
-    world: str = SCENE  # or SYSTEM
+    world: str = SCENE  # or SYSTEM, MODEL
     name: str = ""  # of the system
     coordinates: int = 0  # p, of the system
     velocities: int = 0  # n_v, of the system
@@ -186,6 +239,8 @@ class Header:
     shape_size: Floats = field(default_factory=empty)
     shape_position: Floats = field(default_factory=empty)
     shape_rotation: Floats = field(default_factory=empty)
+    hull_range: Integers = field(default_factory=empty)
+    hull_corner: Floats = field(default_factory=empty)
     methods: tuple[str, ...] = ("unknown",)  # what may solve a step
     joint_names: tuple[str, ...] = ()
     joint: Integers = field(default_factory=empty)  # (nj,)   of scene.model.Joint
@@ -194,6 +249,13 @@ class Header:
     joint_row: Integers = field(default_factory=empty)  # (nr,)   the joint of each row
     joint_row_kind: tuple[str, ...] = ()  # (nr,)   "force x" and so on, see joint_row_names
     version: str = field(default_factory=own_version)  # of the stickslip that ran
+    duration: float = math.nan  # that was asked for; NaN where a run cannot go on   [s]
+    scheme: str = ""  # how bodies in contact moved
+    effort: int = 0  # sweeps over a large island
+    keep_going: bool = False  # after a step that was not solved
+    watch: str = ""  # what was looked for
+    scene: str = ""  # as a scene file has it; nothing where a file cannot hold it
+    digest: str = ""  # of the arrays of the scene
 
     @classmethod
     def of(
@@ -259,7 +321,12 @@ HEADER_ADDED = {
         *("methods", "joint_names", "joint", "joint_a", "joint_b", "joint_row", "joint_row_kind"),
     },
     3: {"accept"},
+    4: {
+        *("duration", "scheme", "effort", "keep_going", "watch", "scene", "digest"),
+        *("hull_range", "hull_corner"),
+    },
 }  # what came with a version
+LONG = {"scene"}  # texts that are kept as a dataset
 
 
 @dataclass(eq=False)
@@ -272,6 +339,39 @@ class Record:
     finished: bool  # the run came to its end
     file: Any = None  # h5py.File of the columns
     path: str = ""
+    ledger: Ledger | None = None  # of the file, from version 4 on
+    memory: Checkpoint | None = None  # what the next step starts from, where the record is no file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy of a record in a file reads the same file."""
+        if self.path:
+            return open_record, (os.path.abspath(self.path),)
+        return Record, (self.header, self.columns, self.steps, self.finished, None, "", None, self.memory)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Record:
+        return open_record(self.path) if self.path else copy.copy(self)  # what is in memory is never changed
+
+    def checkpoint(self) -> Checkpoint | None:
+        """What the next step starts from; None where the record does not say."""
+        if self.ledger is None:
+            return self.memory
+        if self.ledger.lost:
+            return None
+        start, stop = self.ledger.remembered
+        with reading(self.path, "an HDF5 file"):
+            contacts = {name: self.rows_of(name, column, start, stop) for name, column in REMEMBERED.items()}
+        return Checkpoint(contacts, self.ledger.joint[-1])
+
+    def rows_of(self, name: str, column: Column, start: int, stop: int) -> NDArray[Any]:
+        """Rows of a dataset of the file, held against their checksums."""
+        dataset = checked(self.file, name, column)
+        if self.ledger is not None:
+            self.ledger.check(name, column.rows, start, stop, lambda first, last: dataset[first:last])
+        return np.array(dataset[start:stop])
+
+    @cached_property
+    def layout(self) -> dict[str, Column]:
+        return layout(self.header)
 
     def read(self, name: str, start: int = 0, stop: int | None = None, body: int | None = None) -> NDArray[Any]:
         """Rows start to stop of a column, and of one body where it is given, as an array of its own."""
@@ -280,10 +380,16 @@ class Record:
         end = self.rows(name) if stop is None else stop
         where = slice(start, end) if body is None else (slice(start, end), body)
         with reading(self.path, "an HDF5 file"), readable(f"/{name}"):
-            return np.array(self.columns[name][where])
+            column = self.columns[name]
+            if self.ledger is not None:
+                self.ledger.check(name, self.column(name).rows, start, end, lambda first, last: column[first:last])
+            found = np.array(column[where])
+            if self.file:
+                check_values(self.header, name, found)
+        return found
 
     def column(self, name: str) -> Column:
-        expected = layout(self.header)
+        expected = self.layout
         if name not in expected:
             world = "a scene" if self.header.world == SCENE else f"the system {self.header.name!r}"
             known = ", ".join(state_shapes(self.header))
@@ -318,7 +424,7 @@ class Record:
 class Store(Protocol):
     """Where a record grows."""
 
-    def append(self, blocks: list[Columns]) -> None: ...
+    def append(self, blocks: list[Columns], checkpoint: Checkpoint) -> None: ...
 
     def finish(self, finished: bool) -> Record: ...
 
@@ -337,15 +443,22 @@ class Recorder:
         path: str | os.PathLike[str] | None = None,
         *,
         start_time: float = 0.0,
-        interval: float = INTERVAL,
+        interval: float | None = None,
+        steps: int = 0,
     ) -> None:
-        self.layout = layout(header)
+        """`steps`: how many are expected, where that is known; then there is room for all of them at once."""
+        self.layout, self.waits = layout(header), path is not None
         state = start._asdict() if isinstance(start, State) else start
         first = {"time": start_time, "contact_start": 0, "event_start": 0, **state}
         rows = {name: self.canonical(name, np.asarray(value)[None], 1) for name, value in first.items()}
-        self.store: Store = MemoryStore(header) if path is None else FileStore(header, path)
-        self.store.append([rows])
-        self.interval = interval
+        self.store: Store = MemoryStore(header, steps) if path is None else FileStore(header, path)
+        self.checkpoint = no_checkpoint(header)
+        try:
+            self.store.append([rows], self.checkpoint)
+        except BaseException:
+            self.store.finish(finished=False)
+            raise
+        self.interval = INTERVAL if interval is None else interval
         self.steps = self.contacts = self.events = 0  # so far
         self.waiting: list[Columns] = []
         self.waiting_bytes = 0
@@ -353,8 +466,33 @@ class Recorder:
         self.open = True  # for more steps
         self.record: Record | None = None
 
-    def append(self, columns: Mapping[str, Any], events: Sequence[JamEvent] = ()) -> None:
-        """Append k steps in a row, given as columns by name, and the events that a watch saw in them.
+    @classmethod
+    def after(cls, record: Record, path: str | os.PathLike[str]) -> Recorder:
+        """A recorder that goes on where a record ends, in a file that begins as a copy of it."""
+        recorder = cls.__new__(cls)
+        store = FileStore(record.header, path, at_end=True)
+        try:
+            copy_record(record, store)
+            store.at_end = False
+            with writing(store.target.name):
+                store.target.arrive()
+        except BaseException:
+            store.close(finished=False, arrives=False)
+            raise
+        recorder.store, recorder.layout, recorder.waits = store, layout(record.header), True
+        recorder.interval = INTERVAL
+        recorder.checkpoint = record.checkpoint() or no_checkpoint(record.header)
+        recorder.steps = record.steps
+        recorder.contacts, recorder.events = (record.rows(name) for name in ("contacts/gap", "events/step"))
+        recorder.waiting, recorder.waiting_bytes, recorder.written = [], 0, time.monotonic()
+        recorder.open, recorder.record = True, None
+        return recorder
+
+    def append(
+        self, columns: Mapping[str, Any], events: Sequence[JamEvent] = (), checkpoint: Checkpoint | None = None
+    ) -> None:
+        """Append k steps in a row, given as columns by name, the events that a watch saw in them, and what the next
+        step starts from.
 
         The columns are those of the layout, with the states at the end of each step; those that are None or not there
         count as zeros. `contact_start` has k + 1 entries, from 0: the contacts of the step i are the rows
@@ -364,44 +502,62 @@ class Recorder:
             raise InputError("Recorder: this record has ended, or a write has failed, expected no more steps")
         start = np.asarray(columns["contact_start"])
         steps, contacts = np.size(columns["time"]), np.size(columns["contacts/gap"])
-        if start.shape != (steps + 1,) or start[0] != 0 or start[-1] != contacts or (np.diff(start) < 0).any():
+        if start.shape != (steps + 1,) or start[0] != 0 or start[-1] != contacts or (start[1:] < start[:-1]).any():
             raise InputError(
                 f"Chunk: contact_start is {start}, expected {steps + 1} numbers that rise from 0 to {contacts} contacts"
             )
         counts = {POSES: steps, STEPS: steps, CONTACTS: contacts, EVENTS: len(events)}
-        happened = {f"events/{name}": [getattr(event, name) for event in events] for name in EVENT}
-        before = np.searchsorted(happened["events/step"], self.steps + np.arange(1, steps + 1))
-        values = {**columns, **happened}
-        values |= {"contact_start": start[1:] + self.contacts, "event_start": before + self.events}
-        block = {name: self.canonical(name, values.get(name), counts[self.layout[name].rows]) for name in self.layout}
+        values = {**columns, "contact_start": start[1:] + self.contacts, "event_start": np.full(steps, self.events)}
+        if events:
+            values |= {f"events/{name}": [getattr(event, name) for event in events] for name in EVENT}
+            values["event_start"] += np.searchsorted(values["events/step"], self.steps + np.arange(1, steps + 1))
+        block = {
+            name: self.canonical(name, values.get(name), counts[column.rows])
+            for name, column in self.layout.items()
+            if self.waits or counts[column.rows] or name in columns
+        }
         self.steps, self.contacts, self.events = self.steps + steps, self.contacts + contacts, self.events + len(events)
         self.waiting.append(block)
         self.waiting_bytes += sum(value.nbytes for value in block.values())
-        if self.waiting_bytes > BLOCK_BYTES or time.monotonic() - self.written >= self.interval:
+        self.checkpoint = checkpoint or self.checkpoint
+        first = self.steps == steps  # with it the file takes its place
+        if (
+            not self.waits
+            or first
+            or self.waiting_bytes > BLOCK_BYTES
+            or time.monotonic() - self.written >= self.interval
+        ):
             self.write()
 
     def canonical(self, name: str, given: ArrayLike | None, count: int) -> NDArray[Any]:
         column = self.layout[name]
         shape = (count, *column.shape)
-        value: NDArray[Any] = np.zeros(shape, column.dtype) if given is None else np.array(given, column.dtype)
+        if given is None:
+            return np.zeros(shape, column.dtype)
+        value: NDArray[Any] = np.array(given, column.dtype) if self.waits else np.asarray(given)  # what waits is a copy
         if value.shape != shape:
             raise InputError(f"Chunk: {name} has shape {value.shape}, expected {shape}")
         return value
 
     def write(self) -> None:
         """Hand what waits to the store. If that fails, the record ends with the steps before."""
-        blocks, self.waiting, self.waiting_bytes = self.waiting, [], 0
-        self.open = False
-        if blocks:
-            self.store.append(blocks)
-        self.open, self.written = True, time.monotonic()
+        with uninterrupted():
+            blocks, self.waiting, self.waiting_bytes = self.waiting, [], 0
+            self.open = False
+            if blocks:
+                self.store.append(blocks, self.checkpoint)
+            self.open, self.written = True, time.monotonic()
 
     def finish(self, finished: bool = True) -> Record:
         """The record, for Trajectory(record); `finished` says whether the run came to its end."""
         if self.record is None:
-            self.write()
-            self.open = False
-            self.record = self.store.finish(finished)
+            try:
+                if self.open:  # else a write has failed, and the steps before are all there is
+                    self.write()
+                self.open, self.record = False, self.store.finish(finished)
+            finally:
+                if self.record is None:
+                    self.open, self.record = False, self.store.finish(finished=False)
         return self.record
 
     def __enter__(self) -> Recorder:
@@ -418,51 +574,117 @@ def joined(blocks: list[Columns]) -> Columns:
     return {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
 
 
-class MemoryStore:
-    def __init__(self, header: Header) -> None:
-        self.header = header
-        columns = layout(header).items()
-        self.blocks: list[Columns] = [{name: np.zeros((0, *column.shape), column.dtype) for name, column in columns}]
+def no_checkpoint(header: Header, lost: bool = False) -> Checkpoint:
+    """Before the first step, or where what the next one would start from is not known."""
+    contacts: Columns = {name: np.zeros((0, *column.shape), column.dtype) for name, column in REMEMBERED.items()}
+    return Checkpoint(contacts, np.zeros(header.joint_row.size), lost)
 
-    def append(self, blocks: list[Columns]) -> None:
-        """Small blocks are joined at once, large ones at the end."""
-        for block in [joined(blocks)] if len(blocks) > SMALL else blocks:
-            self.blocks.append({name: block.get(name, empty) for name, empty in self.blocks[0].items()})
+
+class MemoryStore:
+    """Columns with room for as many rows again, whenever they are full, or as a run of so many steps will need."""
+
+    def __init__(self, header: Header, steps: int = 0) -> None:
+        self.header, self.steps, self.checkpoint = header, steps, no_checkpoint(header)
+        columns = layout(header).items()
+        self.columns: Columns = {name: np.empty((0, *column.shape), column.dtype) for name, column in columns}
+        self.rows = dict.fromkeys(self.columns, 0)
+
+    def append(self, blocks: list[Columns], checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+        for block in blocks:
+            made = self.rows["status"] + len(block.get("status", ()))
+            more = max(2.0, 1.1 * (self.steps + 1) / max(made, 1))
+            for name, rows in block.items():
+                self.extend(name, rows, more)
+
+    def extend(self, name: str, rows: NDArray[Any], more: float) -> None:
+        """Copy rows behind those that are there; without room for them, make it so many times as large."""
+        column, begin = self.columns[name], self.rows[name]
+        end = self.rows[name] = begin + len(rows)
+        if end > len(column):
+            most = max(2 * end, AHEAD // max(1, rows[:1].nbytes))
+            column = np.empty((min(int(more * end), most), *column.shape[1:]), column.dtype)
+            column[:begin] = self.columns[name][:begin]
+            self.columns[name] = column
+        column[begin:end] = rows
 
     def finish(self, finished: bool) -> Record:
-        columns = joined(self.blocks)
-        return Record(self.header, columns, columns["status"].size, finished)
+        columns = {name: column[: self.rows[name]] for name, column in self.columns.items()}
+        return Record(self.header, columns, self.rows["status"], finished, memory=self.checkpoint)
 
 
 class FileStore:
-    def __init__(self, header: Header, path: str | os.PathLike[str], called: str | None = None) -> None:
-        """Begins the file, in the place of an older one; errors call it by its path unless by another name."""
+    """A file that grows. It takes the place of an older one with its first step, or `at_end` when it is complete."""
+
+    def __init__(self, header: Header, path: str | os.PathLike[str], at_end: bool = False) -> None:
         import h5py
 
-        self.path = os.fspath(path)
-        self.name = called or self.path
-        if os.path.isdir(self.path):
-            raise FileError(f"{self.name}: this is a folder, expected the name of a file")
-        with writing(self.name):
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(self.path)
+        self.target, self.at_end, self.start = Target(path), at_end, MemoryStore(header)
+        self.counts = dict.fromkeys((STEPS, CONTACTS, EVENTS, MEMORY), 0)
+        self.layout = layout(header) | REMEMBERED
+        self.joint = np.zeros(header.joint_row.size)
+        ledger = ledger_layout(len(self.layout), self.joint.size)
+        with self.writing():
+            reserve(self.target.lock, 0, SLACK)
             self.file = h5py.File(
-                self.path, "x", libver="latest", rdcc_nbytes=BLOCK_BYTES, rdcc_nslots=20011, userblock_size=USER_BLOCK
-            )
+                self.target.part, "w", libver="latest", rdcc_nbytes=BLOCK_BYTES, rdcc_nslots=20011,
+                userblock_size=USER_BLOCK,
+            )  # fmt: skip
             write_header(self.file, header)
-            for name, column in layout(header).items():
+            for name, column in (self.layout | ledger).items():
                 most = (None, *(max(1, length) for length in column.shape))
                 self.file.create_dataset(
                     name, (0, *column.shape), column.dtype, maxshape=most, chunks=chunk_shape(column)
                 )
+            self.file["writes/checksums"].attrs["columns"] = list(self.layout)
+            arrays = {name: self.file[f"header/{name}"][()] for name in self.file["header"]}
+            self.file.attrs["header_checksum"] = header_checksum(self.file, arrays)
             self.file["steps"], self.file["finished"] = np.int64(0), np.int8(0)
             self.file.swmr_mode = True
 
-    def append(self, blocks: list[Columns]) -> None:
-        with writing(self.name):
-            for name, rows in joined(blocks).items():
-                self.extend(name, rows)
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Where it cannot begin, nothing is left of it."""
+        try:
+            with writing(self.target.name):
+                yield
+        except FileError:
+            if not hasattr(self, "file"):
+                self.target.leave()
+            raise
+
+    def append(self, blocks: list[Columns], checkpoint: Checkpoint) -> None:
+        columns = joined([dict(block) for block in blocks])
+        if not self.counts[STEPS]:
+            self.start.append([columns], checkpoint)
+        self.joint = checkpoint.joint
+        self.write(columns | checkpoint.contacts, LOST if checkpoint.lost else GOES_ON)
+        if self.counts[STEPS] and not self.at_end:
+            with writing(self.target.name):
+                self.target.arrive()
+
+    def write(self, columns: Columns, ended: int) -> None:
+        """Add a block. Nothing is written unless there is room for all of it."""
+        counts = {kind: count + len(columns.get(COUNTED[kind], ())) for kind, count in self.counts.items()}
+        sums = {name: checksum(columns[name]) if name in columns else 0 for name in self.layout}
+        row = entry([*counts.values(), ended], self.joint, sums)
+        rows = columns | {f"writes/{name}": value[None] for name, value in row.items()}
+        with writing(self.target.name):
+            end = self.file.id.get_filesize()
+            growth = sum(self.growth(name, len(block)) for name, block in rows.items())
+            reserve(self.target.lock, end, growth + SLACK + end // 50)
+            for name, block in rows.items():
+                self.extend(name, block)
+            self.counts = counts
             self.commit()
+
+    def growth(self, name: str, rows: int) -> int:
+        """Bytes of the pieces of a dataset that so many rows more need."""
+        dataset = self.file[name]
+        before, piece = dataset.shape[0], dataset.chunks
+        pieces = -(-(before + rows) // piece[0]) - -(-before // piece[0])
+        across = math.prod(-(-length // width) for length, width in zip(dataset.shape[1:], piece[1:], strict=True))
+        return pieces * across * math.prod(piece) * dataset.dtype.itemsize
 
     def extend(self, name: str, rows: NDArray[Any]) -> None:
         dataset = self.file[name]
@@ -473,28 +695,57 @@ class FileStore:
     def commit(self) -> None:
         """From here on, the steps written so far count."""
         self.file.flush()
-        self.file["steps"][()] = self.file["status"].shape[0]
+        self.file["steps"][()] = self.counts[STEPS]
         self.file.flush()
         self.mark()
 
     def mark(self) -> None:
         """Note in the user block how long the file is now."""
-        with open(self.path, "r+b") as plain:
-            plain.write(COMPLETE % os.path.getsize(self.path))
+        with open(self.target.now, "r+b") as plain:
+            plain.write(COMPLETE % (self.file.id.get_filesize() if self.file else os.path.getsize(self.target.now)))
 
     def finish(self, finished: bool) -> Record:
-        self.close(finished)
-        return open_record(self.path)
+        """The record of what was written; one without steps that was broken off leaves an older file in its place."""
+        arrives = finished or self.counts[STEPS] > 0
+        self.close(finished, arrives)
+        return open_record(self.target.name) if arrives else self.start.finish(finished)
 
-    def close(self, finished: bool) -> None:
-        with writing(self.name):
-            self.file["finished"][()] = finished
-            self.file.close()
-            self.mark()
+    def close(self, finished: bool, arrives: bool) -> None:
+        """Close the file, which takes its place or goes away."""
+        if not self.file:
+            return
+        try:
+            with writing(self.target.name):
+                try:
+                    if finished:
+                        self.write({}, AT_END)
+                        self.file["finished"][()] = True
+                finally:
+                    os.ftruncate(self.target.lock, self.file.id.get_filesize())  # what was reserved and not needed
+                    self.file.close()
+                    self.mark()
+                if arrives:
+                    self.target.arrive()
+        finally:
+            self.target.leave()
+
+
+COUNTED = {STEPS: "status", CONTACTS: "contacts/gap", EVENTS: "events/step", MEMORY: "memory/moment"}
+
+
+def ledger_layout(columns: int, joint_rows: int) -> dict[str, Column]:
+    """The datasets of the blocks; see above."""
+    return {
+        "writes/counts": Column(WRITES, np.int64, (len(COUNTED) + 1,)),
+        "writes/joint": Column(WRITES, np.float64, (joint_rows,)),
+        "writes/checksums": Column(WRITES, np.uint32, (columns + 1,)),
+    }
 
 
 def chunk_shape(column: Column) -> tuple[int, ...]:
     """The pieces in which HDF5 keeps a column: some steps of some bodies, so that one body is read without the rest."""
+    if column.rows in (MEMORY, WRITES):
+        return (64, *(max(1, length) for length in column.shape))
     if column.rows == CONTACTS or not column.shape:
         return (1024, *column.shape)
     count, *width = column.shape
@@ -504,13 +755,28 @@ def chunk_shape(column: Column) -> tuple[int, ...]:
 def write_header(file: Any, header: Header) -> None:
     file.attrs["format"], file.attrs["format_version"] = FORMAT, FORMAT_VERSION
     for name in (*TEXTS, *NUMBERS):
-        file.attrs[name] = getattr(header, name)
+        if name not in LONG:
+            file.attrs[name] = getattr(header, name)
     for name in ARRAYS:
         file[f"header/{name}"] = getattr(header, name)
     for name in LISTS:
         encoded = [text.encode() for text in getattr(header, name)]
         longest = max((len(text) for text in encoded), default=0)
         file[f"header/{name}"] = np.array(encoded, f"S{max(longest, 1)}")
+    for name in LONG:
+        file[f"header/{name}"] = np.frombuffer(getattr(header, name).encode(), np.uint8)
+
+
+def header_checksum(file: Any, arrays: Mapping[str, NDArray[Any]]) -> int:
+    """Of the arrays of the header and of all attributes, whose texts HDF5 keeps without a checksum."""
+    total = zlib.crc32(repr(list(own_node(file, "writes/checksums").attrs["columns"])).encode())
+    for name in sorted(set(file.attrs) - {"header_checksum"}):
+        value = file.attrs[name]
+        text = value if isinstance(value, str) else np.asarray(value).tobytes().hex()
+        total = zlib.crc32(f"{name} {text}".encode(), total)
+    for name in sorted(arrays):
+        total = zlib.crc32(arrays[name].tobytes(), zlib.crc32(f"{name} {arrays[name].shape}".encode(), total))
+    return total
 
 
 def read_header(file: Any, number: int) -> Header:
@@ -518,31 +784,116 @@ def read_header(file: Any, number: int) -> Header:
     older = since(HEADER_ADDED, number)
     fields: dict[str, Any] = {}
     with readable("/header"):
-        fields |= {name: file[f"header/{name}"][()] for name in ARRAYS if name not in older}
+        arrays = {name: header_array(file, name) for name in file["header"]}
+        if number >= CHECKED and file.attrs["header_checksum"] != header_checksum(file, arrays):
+            raise InputError("/header is damaged: it does not have the checksum it was written with")
+        fields |= {name: arrays[name] for name in ARRAYS if name not in older}
         for name in LISTS:
             if name not in older:
-                fields[name] = tuple(text.decode() for text in file[f"header/{name}"][()])
+                fields[name] = tuple(text.decode() for text in arrays[name].tolist())
+        fields |= {name: arrays[name].tobytes().decode() for name in LONG if name not in older}
     with readable("the attributes"):
-        fields |= {name: str(file.attrs[name]) for name in TEXTS if name not in older}
-        fields |= {name: file.attrs[name].item() for name in NUMBERS if name not in older}
-    return Header(**fields)
+        fields |= {name: str(file.attrs[name]) for name in TEXTS if name not in older | LONG}
+        fields |= {name: number_of(file, name) for name in NUMBERS if name not in older}
+    return checked_header(Header(**fields))
+
+
+def header_array(file: Any, name: str) -> NDArray[Any]:
+    dataset = own_node(file, f"header/{name}")
+    check_held(dataset, f"header/{name}", packed=1)
+    if dataset.dtype.kind not in "biufS":
+        raise InputError(f"/header/{name} has type {dataset.dtype}, expected numbers or texts")
+    return np.asarray(dataset[()])
+
+
+def number_of(file: Any, name: str) -> Any:
+    value = np.asarray(file.attrs[name])
+    if value.shape != () or value.dtype.kind not in "biuf":
+        raise InputError(f"the attribute {name} is {shown(value)}, expected a number")
+    return value.item()
+
+
+def checked_header(header: Header) -> Header:
+    """A header whose arrays fit each other, and whose numbers are among those that mean something."""
+    if header.world not in (SCENE, SYSTEM, MODEL):
+        raise InputError(f"the attribute world is {header.world!r}, expected {SCENE!r}, {SYSTEM!r} or {MODEL!r}")
+    nb, ns, nj, nr = len(header.names), header.shape_body.size, len(header.joint_names), header.joint_row.size
+    joints = nj if header.joint.size or header.world == SCENE else 0
+    shapes: dict[str, tuple[int, ...]] = {"shape_body": (ns,), "joint_row": (nr,)}
+    shapes |= dict.fromkeys(("joint", "joint_a", "joint_b"), (joints,))
+    if header.world == SCENE:
+        shapes |= {"gravity": (3,), "kind": (nb,), "mass": (nb,), "inertia": (nb, 3, 3), "centre": (nb, 3)}
+        shapes |= {"shape": (ns,), "shape_size": (ns, 3), "shape_position": (ns, 3), "shape_rotation": (ns, 3, 3)}
+    for name, shape in shapes.items():
+        found = getattr(header, name)
+        if found.shape != shape:
+            raise InputError(f"/header/{name} has shape {found.shape}, expected {shape}")
+    if len(header.joint_row_kind) != nr:
+        raise InputError(f"/header/joint_row_kind has {len(header.joint_row_kind)} entries, expected {nr}")
+    limits = {"kind": len(Kind), "shape": len(Shape), "joint": len(Joint), "shape_body": nb}
+    limits |= {"joint_a": nb, "joint_b": nb, "joint_row": nj}
+    for name, limit in limits.items():
+        check_limit(f"/header/{name}", getattr(header, name), limit)
+    if not (header.dt > 0.0 or math.isnan(header.dt)):
+        raise InputError(f"the attribute dt is {header.dt}, expected a positive number")
+    return header
+
+
+def check_limit(name: str, values: NDArray[Any], limit: int) -> None:
+    if values.size and (values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= limit):
+        raise InputError(f"{name} has entries from {values.min()} to {values.max()}, expected from 0 to {limit - 1}")
+
+
+def check_values(header: Header, name: str, found: NDArray[Any]) -> None:
+    """Are the numbers of a column among those that mean something?"""
+    limits = {"status": len(Status), "method": len(header.methods), "contacts/state": len(ContactState)}
+    limits |= dict.fromkeys(("contacts/shape_a", "contacts/shape_b"), header.shape_body.size)
+    if name in limits:
+        check_limit(f"/{name}", found, limits[name])
+    if name in START.values() and (np.diff(found, prepend=0) < 0).any():
+        raise InputError(f"/{name} falls, expected numbers that rise from 0")
 
 
 def save_record(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a record to a file, which appears complete or not at all, and replaces an older one at once."""
-    name = os.fspath(path)
-    with replacing(path) as temporary:
-        store = FileStore(record.header, temporary, called=name)
-        for column in record.columns:
-            for start, stop in record.blocks(column):
-                store.extend(column, record.read(column, start, stop))
-        store.commit()
-        store.close(record.finished)
+    store = FileStore(record.header, path, at_end=True)
+    whole = False
+    try:
+        copy_record(record, store)
+        whole = True
+    finally:
+        store.close(record.finished and whole, arrives=whole)
+
+
+def copy_record(record: Record, store: FileStore) -> None:
+    """Write all steps of a record into a store, and what it remembers in the end."""
+    poses = [name for name, column in layout(record.header).items() if column.rows == POSES]
+    nothing, last = no_checkpoint(record.header), record.checkpoint() or no_checkpoint(record.header, lost=True)
+    store.append([{name: record.read(name, 0, 1) for name in poses}], nothing if record.steps else last)
+    starts = {kind: record.read(name) for kind, name in START.items()}
+    for first, stop in record.blocks("position" if record.header.world == SCENE else "q"):
+        first, stop = first, min(stop, record.steps)  # steps
+        ranges = {POSES: (first + 1, stop + 1), STEPS: (first, stop)}
+        ranges |= {kind: (int(start[first]), int(start[stop])) for kind, start in starts.items()}
+        columns = {name: record.read(name, *ranges[column.rows]) for name, column in layout(record.header).items()}
+        if stop > first:
+            store.append([columns], last if stop == record.steps else nothing)
 
 
 def open_record(path: str | os.PathLike[str]) -> Record:
     """The record in a file, which stays open. What a killed run left is read as far as it got."""
-    name = os.fspath(path)
+    name, tries = os.fspath(path), READS
+    while True:
+        try:
+            return read_once(name)
+        except FileError:
+            tries -= 1
+            if not tries or not is_locked(name):  # else it was read in the middle of a write
+                raise
+            time.sleep(PAUSE)
+
+
+def read_once(name: str) -> Record:
     damaged = "the file is truncated or damaged, or just being begun"
     with contextlib.ExitStack() as opened, reading(name, "an HDF5 file", damaged):
         check_hdf5(name)
@@ -585,18 +936,24 @@ def read_record(file: Any, name: str) -> Record:
         raise InputError(f"the format of this trajectory has version {number}, expected at most {FORMAT_VERSION}")
     header = read_header(file, number)
     with readable("/steps and /finished"):
-        steps, finished = int(file["steps"][()]), bool(file["finished"][()])
+        steps, finished = int(own_node(file, "steps")[()]), int(own_node(file, "finished")[()])
+    if steps < 0 or finished not in (0, 1):
+        raise InputError(f"/steps is {steps} and /finished {finished}, expected a number of steps, and 0 or 1")
     expected = layout(header)  # looked at after /steps: a run that still writes only adds to them
     later = since(ADDED, number)
     there = [column for column in expected if column not in later]
     columns = {column: checked(file, column, expected[column]) for column in there}
-    record = Record(header, columns, steps, finished, file, name)
+    ledger = read_ledger(file, header, steps) if number >= CHECKED else None
+    if ledger is not None and finished > ledger.ended:
+        raise InputError("/finished is 1, but /writes does not say that the run has ended: the file is damaged")
+    record = Record(header, columns, steps, bool(finished), file, name, ledger)
     counted = {POSES: f"those of {steps} steps", STEPS: f"those of {steps} steps"}
     for column in there:
         found, rows = columns[column].shape[0], record.rows(column)
         if found < rows:
             wanted = counted.get(expected[column].rows, f"{rows} {expected[column].rows}")
             raise InputError(f"/{column} has {found} rows, expected {wanted}")
+        check_held(columns[column], column, packed=1)
     for column in expected:
         if column not in columns:
             shape = (record.rows(column), *expected[column].shape)
@@ -604,10 +961,24 @@ def read_record(file: Any, name: str) -> Record:
     return record
 
 
+def read_ledger(file: Any, header: Header, steps: int) -> Ledger:
+    """The blocks of a file, as far as they count."""
+    with readable("/writes/checksums"):
+        names = [str(name) for name in own_node(file, "writes/checksums").attrs["columns"]]
+    datasets = ledger_layout(len(names), header.joint_row.size)
+    rows = {}
+    for name, column in datasets.items():
+        dataset = checked(file, name, column)
+        check_held(dataset, name, packed=1)
+        with readable(f"/{name}"):
+            rows[name.removeprefix("writes/")] = np.array(dataset[()])
+    return Ledger.of(tuple(names), rows, steps)
+
+
 def checked(file: Any, name: str, expected: Column) -> Any:
     """The dataset of a column, of the type and shape that it should have."""
     with readable(f"/{name}"):
-        dataset = file[name]
+        dataset = own_node(file, name)
         _, *shape = dataset.shape
         kind = dataset.dtype
     if kind != expected.dtype or tuple(shape) != expected.shape:

@@ -28,13 +28,15 @@ from stickslip.collision.broadphase import Workspace, workspace
 from stickslip.collision.contacts import Contacts, room_for
 from stickslip.dynamics.held import Held, held_by
 from stickslip.dynamics.motion import Bodies, bodies_of
+from stickslip.engine.newton import INTEGERS, NUMBERS
 from stickslip.friction.terms import LawNumbers
-from stickslip.scene.model import Floats, Integers, Kind, Model, Motors
+from stickslip.scene.model import Floats, Integers, Kind, Model, Motors, Shape, State
 
 Booleans = NDArray[np.bool_]
 
 # places in Work.count
 FOUND, ACTIVE, BOUNDED, ISLANDS, ISLAND, ITERATIONS, METHOD, STATUS, NEEDED, LIMITS, TRIES, BOUNCED = range(12)
+SEEN, MISSED, LOOKS, COUNTS = range(12, 16)
 METHODS = (
     *("none", "sweeps", "correction"),  # of the compiled loop
     *("ConeInteriorPoint", "ConeNewton", "NSGS", "BodyNSGS", "APGD", "ADMM", "FixedPoint", "Conic"),
@@ -126,6 +128,7 @@ class Answer(NamedTuple):
     u: Floats  # (D nb,)   velocities under the law, with d and ε p
     z: Floats  # (places, 6)   what impulses do there
     v: Floats  # (bodies, 6)   velocities of the bodies
+    after: Floats  # (D nb,)   of contacts, with these
     state: Integers  # (nb,)   of contacts whose law is no cone's, as the formulation tells
 
 
@@ -145,12 +148,14 @@ class Islands(NamedTuple):
     share: Floats  # (nb,)   λ
     first: Floats  # (nb,)   the energy that λ = 1 would gain
     mark: Integers  # (places,)   zeros, room to count or number places
+    numbers: Floats  # room for engine/newton.py
+    integers: Integers  # likewise
 
 
 class Work(NamedTuple):
     """All that the steps of a run share and fill anew."""
 
-    count: Integers  # type: ignore[assignment]  # (12,)   FOUND … BOUNCED
+    count: Integers  # type: ignore[assignment]  # (COUNTS,)   FOUND … LOOKS
     residual: Floats  # (1,)
     wrong: Floats  # (2,)   the worst velocity at a contact, and the worst share of a force outside its cone
     free: Booleans  # (nb,)   whether a body moves by the forces on it
@@ -158,11 +163,15 @@ class Work(NamedTuple):
     sign: Floats  # (places,)   s
     share: Floats  # (nb,)   of its velocity at the end of the step in that by which a body moves
     gain: Floats  # (nb,)   room
+    width: Floats  # (nb,)   see engine/ahead.py
+    trial: State  # room for bodies at the end of a step
     frame: Floats  # (3, 3)   room
     bodies: Bodies
     surfaces: Surfaces
     collision: Workspace
     contacts: Contacts
+    ahead: Contacts  # at the end of a step
+    missed: Contacts  # those that the start of the step does not tell of
     rows: Rows
     law: Law
     answer: Answer
@@ -225,7 +234,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
     )
     return Work(
-        count=np.zeros(12, np.int64),
+        count=np.zeros(COUNTS, np.int64),
         residual=np.zeros(1),
         wrong=np.zeros(2),
         free=model.kind == Kind.FREE,
@@ -233,6 +242,8 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         sign=np.concatenate([np.ones(bodies), np.where(held.tree.body < 0, -1.0, 1.0)]),
         share=np.zeros(bodies),
         gain=np.zeros(bodies),
+        width=least_widths(model),
+        trial=State(np.zeros((bodies, 3)), np.zeros((bodies, 4)), np.zeros((bodies, 6))),
         frame=np.zeros((3, 3)),
         bodies=bodies_of(model),
         surfaces=surfaces,
@@ -240,6 +251,19 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         held=held,
         **room_for_contacts(components(model, spin), bodies, held, capacity, reach),
     )
+
+
+def least_widths(model: Model) -> Floats:
+    """(nb,) of the shapes of a body; inf for planes, and for balls about their centres of mass, which turn unseen."""
+    width = np.full(model.shape.size, np.inf)
+    for s, (kind, size) in enumerate(zip(model.shape, model.shape_size, strict=True)):
+        ball = kind == Shape.SPHERE and np.linalg.norm(model.shape_position[s]) <= 1e-9 * size[0]
+        if kind != Shape.PLANE and not ball:
+            lengths = size[:2] if kind == Shape.CYLINDER else size[: 3 if kind in (Shape.BOX, Shape.HULL) else 1]
+            width[s] = 2.0 * lengths[lengths > 0.0].min(initial=np.inf)
+    least = np.full(model.kind.size, np.inf)
+    np.minimum.at(least, model.shape_body, width)
+    return least
 
 
 def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int) -> dict[str, Any]:
@@ -267,10 +291,10 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
         integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), np.zeros(blocks, np.bool_), integers(blocks),
-        numbers(blocks), numbers(blocks), integers(bodies + nodes),
+        numbers(blocks), numbers(blocks), integers(bodies + nodes), np.empty(NUMBERS), np.empty(INTEGERS, np.int64),
     )  # fmt: skip
     return {
-        "contacts": room_for(capacity),
+        **{name: room_for(capacity) for name in ("contacts", "ahead", "missed")},
         "rows": rows,
         "law": Law(**law),
         "answer": Answer(**answer),
@@ -287,19 +311,27 @@ def no_memory(capacity: int, joint_rows: int) -> Memory:
 
 
 def room_to_record(work: Work, steps: int, capacity: int) -> Record:
+    """What is written before it is read is not set to zero: the room may be much larger than its use."""
     bodies = work.free.size
 
     def numbers(*shape: int) -> Floats:
-        return np.zeros((capacity, *shape))
+        return np.empty((capacity, *shape))
 
-    def integers(count: int) -> Integers:
-        return np.zeros(count, np.int64)
+    def integers() -> Integers:
+        return np.empty(capacity, np.int64)
 
+    status, iterations, method, worst = np.zeros((4, steps), np.int64)
+    residual, velocity_error, force_error = np.zeros((3, steps))
     return Record(
-        np.empty((steps, bodies, 3)), np.empty((steps, bodies, 4)), np.empty((steps, bodies, 6)),
-        integers(steps), integers(steps), integers(steps), np.zeros(steps), np.zeros(steps), np.zeros(steps),
-        integers(steps),
-        np.zeros((steps, work.held.wanted.size)), integers(steps + 1),
-        integers(capacity), integers(capacity), integers(capacity), numbers(3), numbers(3), numbers(3), numbers(),
-        numbers(), numbers(3), numbers(3), numbers(), numbers(), integers(capacity), integers(capacity),
+        np.empty((steps, bodies, 3)), np.empty((steps, bodies, 4)), np.empty((steps, bodies, 6)), status, iterations,
+        method, residual, velocity_error, force_error, worst, np.zeros((steps, work.held.wanted.size)),
+        np.zeros(steps + 1, np.int64),
+        integers(), integers(), integers(), numbers(3), numbers(3), numbers(3), numbers(), numbers(), numbers(3),
+        numbers(3), numbers(), numbers(), integers(), integers(),
     )  # fmt: skip
+
+
+def from_step(record: Record, first: int) -> Record:
+    """The steps of a record from one on."""
+    of_steps = Record._fields[: Record._fields.index("shape_a")]
+    return record._replace(**{name: getattr(record, name)[first:] for name in of_steps})

@@ -22,11 +22,12 @@ from stickslip.engine.correct import correct_bodies
 from stickslip.engine.newton import MOST_ROWS, newton
 from stickslip.engine.rows import ACTIVE, CORRECTION, SWEEPS
 from stickslip.engine.sweep import into_cone, judged, respond, start_at, sweep
-from stickslip.jit import inlined, kernel
+from stickslip.jit import bare, inlined, kernel
 from stickslip.solvers.nsgs import within
 
 CLOSER = 0.7  # share of tol that is aimed for: what is left adds up from step to step
 SLOW, LONG = 2, 8  # sweeps after which all blocks are corrected at once by bodies, and by Newton's method
+ROUNDED = 8  # sweeps after which z, which they change bit by bit, is computed anew
 OMEGA = 1.3  # over-relaxation of sweeps over large islands, from the fifth on
 AGAIN = (2, 16, 128, 1024, 8192)  # steps after which a large island that keeps its contacts is tried outside
 IN_A_ROW = 3  # steps, each time
@@ -66,7 +67,7 @@ def settle(work, rules, island):
     stage = BY_NEWTON if at_once and size <= MOST_ROWS else BY_SWEEPS if at_once else BY_BODIES
     slow_after = 1 if at_once else SLOW
     promising, due, last, before, method = 0.0, 1, 0, np.inf, SWEEPS
-    error, solved, made = np.inf, False, 0
+    error, solved, made, told = np.inf, False, 0, 0
     while made < rules.sweeps:
         omega = OMEGA if large and made >= 4 else 1.0
         made += 1
@@ -76,19 +77,28 @@ def settle(work, rules, island):
         )  # fmt: skip
         if not (made == due or made == rules.sweeps or made == rules.effort or not promising < change < np.inf):
             continue
-        respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
+        if made - told >= ROUNDED:
+            told = made
+            respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
         error, solved = judged(
             member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
             law.upper, law.q, z, tol, p, answer.u,
         )  # fmt: skip
         helped = made < slow_after
         while not (solved or helped) and stage < BY_SWEEPS and (at_once or stage == BY_BODIES or made >= LONG):
-            method = CORRECTION
-            error_after, solved = corrected(
-                member, n, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift,
-                law.scale, law.lower, law.upper, law.q, stage, size, rules.associated, work.islands.mark,
-                work.islands.label, error, tol, p, answer.u, z,
-            )  # fmt: skip
+            method, told = CORRECTION, made
+            if stage == BY_NEWTON:
+                error_after, solved = newton(
+                    member, n, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift,
+                    law.scale, law.lower, law.upper, law.q, size, rules.associated, work.islands.mark,
+                    work.islands.numbers, work.islands.integers, error, tol, p, answer.u, z,
+                )  # fmt: skip
+            else:
+                error_after, solved = corrected(
+                    member, n, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift,
+                    law.scale, law.lower, law.upper, law.q, work.islands.mark, work.islands.label, error, tol, p,
+                    answer.u, z,
+                )  # fmt: skip
             helped, error = error_after < 0.5 * min(error, before), error_after
             if not helped and (stage == BY_NEWTON or error <= rules.tol):
                 break
@@ -118,7 +128,7 @@ def settle(work, rules, island):
     return made, error, far, method
 
 
-@kernel
+@bare
 def any_of(member, n, flags):
     """Is one of the contacts flagged?"""
     for k in range(member.size):  # noqa: SIM110
@@ -127,7 +137,7 @@ def any_of(member, n, flags):
     return False
 
 
-@kernel
+@bare
 def tried_again(member, n, waited):
     """Is it time to try for tol outside again? All contacts of the island have waited for AGAIN[k] steps, or some more:
     the first stops what had begun to move, the next have the loads of rest."""
@@ -143,7 +153,7 @@ def tried_again(member, n, waited):
     return False
 
 
-@kernel
+@bare
 def row_count(member, n, d):
     """Rows of the blocks: d of a contact, one of a bounded joint row."""
     rows = 0
@@ -154,16 +164,11 @@ def row_count(member, n, d):
 
 @kernel
 def corrected(
-    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, stage, size, associated,
-    mark, order, error, tol, p, u, z,
+    member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, mark, order, error, tol, p,
+    u, z,
 ):  # fmt: skip
-    """Correct all blocks of an island at once, if that makes its residual smaller. Returns it, and whether it is
-    solved."""
-    if stage == BY_NEWTON:
-        return newton(
-            member, n, sign, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, size, associated,
-            mark, error, tol, p, u, z,
-        )  # fmt: skip
+    """Correct all blocks of an island at once by its bodies, if that makes its residual smaller. Returns it, and
+    whether it is solved."""
     d = G.shape[1]
     delta, kept = np.zeros((member.size, d)), np.empty((member.size, d))
     if not correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, mark, order, delta):

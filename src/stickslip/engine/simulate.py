@@ -11,6 +11,8 @@ the run goes on from the best impulses found, and the trajectory's status says w
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -20,34 +22,57 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.checks import checked, count, one_of, positive, truth, vector
+from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System
-from stickslip.engine.engine import Engine, StepNotSolved
+from stickslip.engine.arguments import FORCE, SCHEME, seconds
+from stickslip.engine.arguments import world as world_kind
+from stickslip.engine.engine import FIRST_ROOM, UNMADE, Engine, StepNotSolved, checked_formulation, checked_solver
 from stickslip.engine.march import Ended
-from stickslip.engine.recorder import CONTACT, Header, Recorder
-from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Record
-from stickslip.engine.running import count_steps, progress_bar, step_failed, told
+from stickslip.engine.recorder import CONTACT, Checkpoint, Header, Recorder
+from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Memory, Record, no_memory
+from stickslip.engine.running import Chunk, count_steps, not_finite, recorded, step_failed, told
 from stickslip.engine.systems import Force, simulate_system
+from stickslip.engine.thinned import checked_every, thinned
 from stickslip.engine.trajectory import Trajectory
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
-from stickslip.errors import InputError, StepFailed
-from stickslip.friction.coulomb import Coulomb
+from stickslip.errors import InputError, RunFailed, StepFailed
 from stickslip.friction.formulation import Formulation, Scheme
-from stickslip.friction.penalty import Penalty
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.contact_states import contact_residuals
 from stickslip.scene.compile import compile_scene
+from stickslip.scene.model import Model, State
 from stickslip.scene.scene import Scene
 from stickslip.solvers.solution import Solver
 
-MOST_STEPS = 1024  # in one call of the compiled loop
-CHUNK_SECONDS = 0.2  # that such a call should take: progress and Ctrl-C in between
+MOST_STEPS, MOST_BYTES = 1024, 2**25  # in one call of the compiled loop
+ROOM, MOST_ROOM = 32, 2**17  # contacts a step that there is room for at first, and in all ahead of their number
+CHUNK_SECONDS = 0.2  # that a call should take: progress and Ctrl-C in between
+FIRST, GROWS = 64, 64  # steps of a body in the first call, and times the steps of the last one at most in the next
 
+KEPT = ("key", "impulse", "trend", "moment", "moved", "waited")  # of Memory, of each contact
 OF_STEPS = (
     *("position", "quaternion", "velocity", "status", "iterations", "residual", "velocity_error", "force_error"),
     *("worst", "method", "joint_impulse"),
 )
 
 
+@checked(
+    world=world_kind,
+    duration=seconds,
+    dt=seconds,
+    tol=positive,
+    path=file_path,
+    keep_going=truth,
+    accept=positive,
+    effort=count,
+    progress=truth,
+    watch=one_of("jamming"),
+    scheme=SCHEME,
+    q=vector,
+    v=vector,
+    force=FORCE,
+)
 def simulate(
     world: Scene | System,
     duration: float,
@@ -66,6 +91,8 @@ def simulate(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     force: Force | None = None,
+    control: Force | None = None,
+    every: int = 1,
 ) -> Trajectory:
     """Run a scene, or a system in generalized coordinates from (q, v), for `duration` seconds in steps of `dt`.
 
@@ -80,42 +107,67 @@ def simulate(
     the step, second order in dt, or "euler", by that at its end, as most papers print it; that of the formulation where
     none is given. Bodies that nothing touches move by the mean. `q`, `v`, `force`: where a system starts, at rest where
     there is no v, and generalized forces beside its bias, constant or a function of (t, q, v); a scene has its own.
+    A model of `load_model` starts at home where there is no q. `control`: the controls of its actuators, constant or a
+    function of (t, q, v). `every`: of a scene, so many steps become one in the record, for long runs and large scenes
+    (engine/thinned.py); such a run cannot be resumed.
     """
-    if isinstance(friction, Penalty):
-        raise InputError(
-            f"simulate: friction is {friction!r}, springs that have no steps; expected a formulation, or "
-            f"integrate_scene and integrate_system for springs"
-        )
     if not isinstance(world, Scene):
-        name = system_name(world)
-        if q is None:
-            raise InputError(f"simulate: q is None for the system {name!r}, expected its coordinates")
+        if every != 1:
+            raise InputError(
+                f"simulate: every is {every!r} for the system {world.name!r}, expected it for a scene only"
+            )
         return simulate_system(
-            world, q, np.zeros(world.velocities) if v is None else v, duration, dt, friction, solver, tol, force,
-            keep_going, watch, path, progress, scheme, accept,
+            world, q, v, duration, dt, friction, solver, tol, force, keep_going, watch, path, progress, scheme, accept,
+            control,
         )  # fmt: skip
-    for name, given in (("q", q), ("v", v), ("force", force)):
+    for name, given in (("q", q), ("v", v), ("force", force), ("control", control)):
         if given is not None:
             raise InputError(f"simulate: {name} is given for a scene, expected it for a system only")
-    scene = world
-    formulation: Formulation = Coulomb() if friction is None else friction
+    return told(
+        run_scene(
+            world, duration, dt, friction, solver, tol, path, keep_going, accept, effort, progress, watch, scheme, every
+        )
+    )
+
+
+def run_scene(
+    scene: Scene,
+    duration: float,
+    dt: float,
+    friction: Formulation | None = None,
+    solver: str | Solver | None = None,
+    tol: float | None = None,
+    path: str | os.PathLike[str] | None = None,
+    keep_going: bool = False,
+    accept: float | None = None,
+    effort: int | None = None,
+    progress: bool | None = None,
+    watch: Literal["jamming"] | None = None,
+    scheme: Scheme | None = None,
+    every: int = 1,
+    save_failed: bool = True,
+) -> Trajectory:
+    """`simulate` of a scene without the warning of inexact steps; `save_failed`: the problem of a step that is not
+    solved goes to a file."""
+    formulation = checked_formulation("simulate", friction)
     steps = count_steps(duration, dt)
+    checked_every(every, steps, watch)
     model, state, drives = compile_scene(scene)
     start = state.copy()
     engine = Engine(
         model,
         state,
         drives,
-        float(dt),
+        dt,
         formulation,
-        solver or formulation.solver,
+        checked_solver("simulate", solver, formulation),
         tol,
         keep_going,
         scheme,
         accept,
         effort,
     )
-    run = Run(engine, scene.names, watch_for(watch))
+    run = Run(engine, scene.names, watch_for(watch), save_failed)
     header = Header.of(
         model,
         scene.names,
@@ -126,23 +178,36 @@ def simulate(
         tol=engine.tol,
         accept=engine.accept,
         methods=METHODS,
+        duration=float(duration) if every == 1 else math.nan,
+        scheme="euler" if engine.rules.euler else "midpoint",
+        effort=engine.rules.effort,
+        keep_going=keep_going,
+        watch=watch or "",
+        scene="" if path is None else written(scene),
+        digest=digest(model),
     )
-    with Recorder(header, start, path) as recorder, progress_bar(steps, progress) as done:
-        try:
-            for chunk in run.chunks(steps):
-                recorder.append(*chunk)
-                done(chunk[0]["time"].size)
-        except StepFailed as error:
-            error.trajectory = Trajectory(recorder.finish(finished=False))
-            raise
-        return told(Trajectory(recorder.finish()))
+    chunks = run.chunks(steps)
+    kept = chunks if every == 1 else thinned(chunks, every)
+    recorder = Recorder(header, start, path, steps=steps // every)
+    return recorded(recorder, kept, steps // every, progress, Trajectory)
 
 
-def system_name(world: System) -> str:
-    """Of a system in generalized coordinates, or the error that it is none."""
-    if not all(hasattr(world, name) for name in ("mass", "bias", "velocities", "contacts", "moved")):
-        raise InputError(f"simulate: world is {world!r}, expected a Scene or a System")
-    return world.name
+def written(scene: Scene) -> str:
+    """The scene as a file has it; nothing where a file cannot hold it, because it has functions."""
+    from stickslip.scene.files import scene_text
+
+    try:
+        return scene_text(scene)
+    except InputError:
+        return ""
+
+
+def digest(model: Model) -> str:
+    """By which a model is known again."""
+    found = hashlib.sha256()
+    for name, array in model._asdict().items():
+        found.update(f"{name} {np.shape(array)}".encode() + np.asarray(array).tobytes())
+    return found.hexdigest()
 
 
 @dataclass(eq=False)
@@ -152,34 +217,97 @@ class Run:
     engine: Engine
     names: tuple[str, ...]
     watch: JamWatch | None = None
+    save_failed: bool = True
 
-    def chunks(self, steps: int) -> Iterator[tuple[dict[str, Any], Sequence[JamEvent]]]:
-        """The columns and events of some steps at a time; of one where Python functions drive the scene or a watch
-        looks."""
+    def chunks(self, steps: int) -> Iterator[Chunk]:
+        """The columns and events of some steps at a time, until there are `steps` of them in all, and what the next
+        one starts from; of one step where Python functions drive the scene or a watch looks."""
         engine = self.engine
         alone = bool(engine.drives) or self.watch is not None
-        made, size, room = 0, 1, 1024  # the first step alone: it may compile, which the others' time must not show
+        most = 1 if alone else max(1, min(steps, MOST_STEPS, MOST_BYTES // engine.step_bytes))
+        made, room, size = engine.made, ROOM * most, max(1, FIRST // max(1, engine.work.free.size))
+        engine.reserve(most, room)
+        engine.compile()
         while made < steps:
-            size = min(size, steps - made, MOST_STEPS)
-            started = time.perf_counter()
+            size = min(size, steps - made, most)
+            started, engine.record = time.perf_counter(), None
             try:
                 record, count, ended = engine.march(size, room)
-            except StepNotSolved as stopped:
-                if stopped.record is not None and stopped.made:
-                    yield columns_of(stopped.record, stopped.made, made, engine.h, time.perf_counter() - started), ()
-                raise failure(engine, self.names, stopped) from None
-            seconds = time.perf_counter() - started
-            if count:
-                events = () if self.watch is None else engine.look(self.watch, self.names, record)
-                yield columns_of(record, count, made, engine.h, seconds), events
+                seconds = time.perf_counter() - started
+                events = () if self.watch is None or not count else engine.look(self.watch, self.names, record)
+            except BaseException as stopped:
+                for record in self.broken_off():
+                    yield self.chunk(record, steps_in(record), made, time.perf_counter() - started, ())
+                if isinstance(stopped, StepNotSolved):
+                    raise failure(engine, self.names, stopped, self.save_failed) from None
+                raise
+            numbers = finite_steps(record, count)
+            if numbers:
+                yield self.chunk(record, numbers, made, seconds, events, lost=numbers < count)
+            if numbers < count:
+                raise no_numbers(record, numbers, made + numbers, engine.h, self.names)
             made += count
             if ended == Ended.FULL:
                 room = 2 * max(room, int(engine.work.count[FOUND]))
-            elif not alone:
-                size = (
-                    max(16, size * 2) if seconds < CHUNK_SECONDS / 2 else max(1, round(size * CHUNK_SECONDS / seconds))
-                )
-                room = max(room, 4 * size * max(8, int(record.contact_start[count]) // count))
+            else:
+                room = max(room, min(most * int(1.25 * record.contact_start[count] / count), MOST_ROOM))
+                size = max(1, round(size * min(GROWS, CHUNK_SECONDS / seconds)))
+
+    def broken_off(self) -> list[Record]:
+        """The record of a march that did not come to its end, where it has steps."""
+        record = self.engine.record
+        return [] if record is None or not steps_in(record) else [record]
+
+    def chunk(
+        self, record: Record, count: int, made: int, seconds: float, events: Sequence[JamEvent], lost: bool = False
+    ) -> Chunk:
+        inside: set[Any] = set() if self.watch is None else self.watch.inside
+        checkpoint = checkpoint_of(self.engine.memory, inside)._replace(lost=lost)
+        return columns_of(record, count, made, self.engine.h, seconds), events, checkpoint
+
+
+def checkpoint_of(memory: Memory, inside: set[Any]) -> Checkpoint:
+    """A copy of what the next step starts from."""
+    known = int(memory.known[0])
+    contacts = {f"memory/{name}": getattr(memory, name)[:known].copy() for name in KEPT}
+    keys = contacts["memory/key"].tolist()
+    contacts["memory/inside"] = np.array([tuple(key) in inside for key in keys], np.bool_)
+    return Checkpoint(contacts, memory.joint.copy())
+
+
+def memory_of(checkpoint: Checkpoint) -> tuple[Memory, set[Any]]:
+    """What `checkpoint_of` copied."""
+    contacts = checkpoint.contacts
+    known = len(contacts["memory/key"])
+    memory = no_memory(max(known, FIRST_ROOM), checkpoint.joint.size)
+    memory.known[0], memory.joint[:] = known, checkpoint.joint
+    for name in KEPT:
+        getattr(memory, name)[:known] = contacts[f"memory/{name}"]
+    inside = contacts["memory/key"][contacts["memory/inside"]]
+    return memory, {tuple(key) for key in inside.tolist()}
+
+
+def steps_in(record: Record) -> int:
+    """How many steps a march made before it was broken off."""
+    return int((record.status != UNMADE).sum())
+
+
+def finite_steps(record: Record, count: int) -> int:
+    """How many of the first `count` steps lead to states of finite numbers, up to the first that does not."""
+    good = np.ones(count, np.bool_)
+    for name in State._fields:
+        good &= np.isfinite(getattr(record, name)[:count]).all(axis=(1, 2))
+    return count if good.all() else int(np.argmin(good))
+
+
+def no_numbers(record: Record, k: int, step: int, h: float, names: Sequence[str]) -> RunFailed:
+    """The error of step k of the record, which leads to a state that is not made of numbers."""
+    for field in State._fields:
+        value = getattr(record, field)[k]
+        if not np.isfinite(value).all():
+            body = int(np.argmin(np.isfinite(value).all(axis=1)))
+            return not_finite(step, h * step, f"the {field} of {names[body]!r}", value[body])
+    raise AssertionError  # one of them is not finite, or this is not called
 
 
 def columns_of(record: Record, count: int, made: int, dt: float, seconds: float) -> dict[str, Any]:
@@ -197,8 +325,8 @@ def contacts_of(record: Record, count: int) -> dict[str, Any]:
     return {name: getattr(record, "velocity_after" if name == "velocity" else name)[:last] for name in CONTACT}
 
 
-def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved) -> StepFailed:
-    """The error of a step that was not solved, with its problem saved beside."""
+def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved, save: bool = True) -> StepFailed:
+    """The error of a step that was not solved, with its problem saved beside where it should be."""
     answer, work, where = stopped.solved.answer, engine.work, ""
     contacts = stopped.members[stopped.members < work.count[ACTIVE]]
     if isinstance(answer.problem, ConeProblem) and contacts.size:
@@ -206,4 +334,4 @@ def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved) -> S
         worst = work.rows.found[contacts[int(np.argmax(errors))]]
         a, b = (names[engine.model.shape_body[shape[worst]]] for shape in work.contacts[:2])
         where = f"; the worst contact is {worst}, between {a!r} and {b!r}"
-    return step_failed(answer, engine.made, f"at time {engine.time:g} s", where)
+    return step_failed(answer, engine.made, f"at time {engine.time:g} s", where, save)

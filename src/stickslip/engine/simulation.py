@@ -17,18 +17,24 @@ depends on the state alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stickslip.dynamics.joints import row_names
-from stickslip.engine.boxed import advance, boxed
-from stickslip.engine.engine import Engine, StepNotSolved
+from stickslip.checks import Refused, bound, checked, count, not_negative, number, positive, truth, whole
+from stickslip.dynamics.joints import joint_row_names
+from stickslip.engine.arguments import SCENE, SCHEME, seconds, world
+from stickslip.engine.boxed import ALONE, advance, boxed
+from stickslip.engine.engine import Engine, StepNotSolved, checked_formulation, checked_solver
 from stickslip.engine.march import FRESH, Ended
+from stickslip.engine.recorder import Header
 from stickslip.engine.rows import FOUND, METHODS, room_to_record
-from stickslip.engine.running import checked_seconds
-from stickslip.engine.simulate import contacts_of, failure
+from stickslip.engine.running import MOST_STEPS as MOST
+from stickslip.engine.running import not_finite
+from stickslip.engine.simulate import columns_of, contacts_of, failure
+from stickslip.engine.threads import one_thread
 from stickslip.engine.trajectory import (
     ContactTable,
     Named,
@@ -37,13 +43,12 @@ from stickslip.engine.trajectory import (
     potential_energy,
     table_of,
 )
-from stickslip.errors import InputError
-from stickslip.friction.coulomb import Coulomb
+from stickslip.errors import InputError, RunFailed
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.scene.compile import StateView, compile_scene
 from stickslip.scene.model import Floats, Joint, Kind, State
 from stickslip.scene.scene import Scene
-from stickslip.scene.values import ORIGIN, Refused, bound, not_negative, number, orientation, rotated, turning, vector
+from stickslip.scene.values import ORIGIN, orientation, rotated, turning, vector
 from stickslip.solvers.solution import Solver, Status
 
 ROOM = 64  # contacts that a step may have before the record grows
@@ -54,12 +59,30 @@ UNIT = 1e-6  # how far from 1 the length of a quaternion may be
 class Simulation:
     """A scene under way.
 
-    scene         is compiled as it is now; what is done to it later does not matter here
+    scene         is compiled as it is now; what is done to it later does not matter here. A System, also a Robot or a
+                  model of `load_model`, becomes a SystemSimulation
     dt            step   [s]
     friction      a formulation, Coulomb() where None
     solver, tol, scheme, keep_going, accept      as in `simulate`
     """
 
+    def __new__(cls, scene: Any, *settings: Any, **named: Any) -> Any:
+        if isinstance(scene, Scene):
+            return super().__new__(cls)
+        from stickslip.engine.system_simulation import SystemSimulation
+
+        world("Simulation", "scene", scene)
+        return SystemSimulation(scene, *settings, **named)
+
+    @checked(
+        scene=SCENE,
+        dt=seconds,
+        tol=positive,
+        scheme=SCHEME,
+        keep_going=truth,
+        accept=positive,
+        effort=count,
+    )
     def __init__(
         self,
         scene: Scene,
@@ -72,17 +95,16 @@ class Simulation:
         accept: float | None = None,
         effort: int | None = None,
     ) -> None:
-        formulation: Formulation = Coulomb() if friction is None else friction
+        formulation = checked_formulation("Simulation", friction)
         model, state, drives = compile_scene(scene)
-        h = checked_seconds("Simulation", "dt", dt)
         self._first = state.copy()
         self._engine = Engine(
             model,
             state,
             drives,
-            h,
+            dt,
             formulation,
-            solver or formulation.solver,
+            checked_solver("Simulation", solver, formulation),
             tol,
             keep_going,
             scheme,
@@ -99,8 +121,8 @@ class Simulation:
 
     def step(self, n: int = 1) -> None:
         """Make n steps. Where one is not solved StepFailed is raised, and the state is that before this step."""
-        if n.__class__ is not int or n < 1:
-            raise InputError(f"Simulation: n is {n!r}, expected a whole number of steps, at least 1")
+        if n.__class__ is not int or not 1 <= n <= MOST:
+            n = whole("Simulation", "n", n, 1, MOST)
         engine = self._engine
         if engine.drives:
             for _ in range(n):
@@ -119,17 +141,27 @@ class Simulation:
             engine.made += made
             left -= made
             if left == 0:
+                if not math.isfinite(engine.state.velocity.sum()):
+                    raise self._no_numbers()
                 return
             island = FRESH
             if ended == Ended.FULL:
                 self._make_record(2 * int(engine.work.count[FOUND]))
                 continue
             try:
-                island = engine.give(Ended(ended))
+                with one_thread():
+                    island = engine.give(Ended(ended))
             except StepNotSolved as stopped:
                 raise failure(engine, self._names, stopped) from None
             if ended == Ended.NO_ROOM:
                 self._make_box()
+
+    def _no_numbers(self) -> RunFailed:
+        """The error of a step that left no numbers."""
+        velocity = self._engine.state.velocity
+        body = int(np.argmin(np.isfinite(velocity).all(axis=1)))
+        made, name = self._engine.made - 1, self._names[body]
+        return not_finite(made, made * self.dt, f"the velocity of {name!r}", velocity[body])
 
     def _make_record(self, room: int) -> None:
         self._record = room_to_record(self._engine.work, 1, room)
@@ -137,7 +169,7 @@ class Simulation:
 
     def _make_box(self) -> None:
         engine = self._engine
-        self._box = boxed(engine.state, engine.rules, engine.work, engine.memory, self._record)
+        self._box = boxed(engine.state, engine.rules, engine.work, engine.memory, self._record, ALONE)
 
     def reset(self) -> None:
         """Back to the beginning: time 0, and the state, motors and forces of the scene."""
@@ -156,6 +188,11 @@ class Simulation:
     def time(self) -> float:
         """[s]"""
         return self._engine.made * self._engine.rules.law.h
+
+    @time.setter
+    def time(self, seconds: float) -> None:
+        """Go on as if it were another time, to the nearest step: for what is a function of time."""
+        self._engine.made = round(not_negative("Simulation", "time", seconds) / self.dt)
 
     @property
     def dt(self) -> float:
@@ -235,6 +272,29 @@ class Simulation:
         """A joint, named by its name, its index or its handle: what it does, and what drives it."""
         return JointNow(self, index_of("joint", self._joint_names, joint, "Simulation"))
 
+    # for those who keep what happened
+
+    @property
+    def header(self) -> Header:
+        """What a record of this run begins with: names, shapes, dt, formulation, solver, tol."""
+        engine = self._engine
+        return Header.of(
+            engine.model,
+            self._names,
+            self._joint_names,
+            dt=engine.h,
+            formulation=repr(engine.formulation),
+            solver=str(engine.solver),
+            tol=engine.tol,
+            accept=engine.accept,
+            methods=METHODS,
+        )
+
+    def columns(self, seconds: float = 0.0) -> dict[str, Any]:
+        """The last step as a `Recorder` takes it; `seconds` is how long it took. Arrays are those at work: copy them
+        before the next step."""
+        return columns_of(self._record, 1, self._engine.made - 1, self.dt, seconds)
+
     # what the last step was like
 
     @property
@@ -284,6 +344,12 @@ class Simulation:
     def energy(self) -> float:
         """Kinetic and potential   [J]"""
         return self.kinetic + self.potential
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "Simulation: a simulation under way holds compiled arrays and is not copied; expected its scene, and "
+            "sim.state.copy() to go on from"
+        )
 
     def __repr__(self) -> str:
         formulation = type(self._engine.formulation).__name__
@@ -339,7 +405,8 @@ class JointNow:
     def __init__(self, sim: Simulation, index: int) -> None:
         model, held = sim._engine.model, sim._engine.work.held
         self.index, self.name, self.kind = index, sim._joint_names[index], Joint(int(model.joint[index]))
-        self.rows = tuple(row_names(model, index))  # what the components of `force` are: "force x", ..., "motor"
+        #: what the components of `force` are: "force x", ..., "motor"
+        self.rows = tuple(name for j, name in joint_row_names(model) if j == index)
         self._sim = sim
         self._own = np.flatnonzero(held.rows.joint == index)
         self._coordinate = held.coordinate[index]

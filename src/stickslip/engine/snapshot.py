@@ -23,9 +23,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.dynamics.generalized import Given, Instant, System, evaluate
+from stickslip.checks import vector
+from stickslip.dynamics.generalized import Found, Given, Instant, System, evaluate
 from stickslip.dynamics.joints import BOUNDED, joint_row_names
 from stickslip.dynamics.motion import drift
+from stickslip.engine.arguments import refuse_state
+from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
 from stickslip.engine.rows import FOUND
 from stickslip.engine.step_problem import engine_problem, free_rows, touching_bodies
@@ -36,7 +39,7 @@ from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.stabilisation import TOUCHING
-from stickslip.problems.matrix import Dense, Vector, as_dense, shortened, vector
+from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.scene.compile import Drives, compile_scene
 from stickslip.scene.model import Kind, Model, State
 from stickslip.scene.scene import Scene
@@ -113,11 +116,6 @@ class Snapshot:
         )
 
 
-def is_world(given: object) -> bool:
-    """Is this a scene or a system, rather than a problem or a matrix?"""
-    return isinstance(given, Scene) or hasattr(given, "velocity_map")
-
-
 def snapshot(
     owner: str, world: World, q: Given = None, v: Given = None, force: Given = None, time: float = 0.0
 ) -> Snapshot:
@@ -125,7 +123,7 @@ def snapshot(
     if isinstance(world, Scene):
         refuse_state(owner, q=q, v=v, force=force)
         return of_scene(world)
-    check_world(owner, world)
+    world_kind(owner, "world", world)
     if q is None:
         raise InputError(f"{owner}: q is missing, expected the coordinates of {world.name!r}")
     return of_system(world, q, v, force, time)
@@ -136,20 +134,11 @@ def has_patches(world: World) -> bool:
     return isinstance(world, Scene) and not world.planar and bool((compile_scene(world)[0].patch > 0).any())
 
 
-def check_world(owner: str, world: object) -> None:
-    if not is_world(world):
-        raise InputError(f"{owner}: the world is {shortened(world)}, expected a Scene, a System or a Robot")
-
-
-def refuse_state(owner: str, **given: Given) -> None:
-    """A scene has its own state."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(f"{owner}: {name} is given with a Scene, expected it with a System only: a scene stands")
-
-
 def of_system(system: System, q: Given, v: Given, force: Given, time: float) -> Snapshot:
     at = evaluate(system, q, v, time)
+    applied = np.zeros(at.v.size) if force is None else vector(system.name, "force", force, at.v.size)
+    if at.found is not None:
+        return of_found(system, at, at.found, applied)
     points = system.contacts
     if at.dimension < 4 and any(point.patch > 0 for point in points):
         name = next(point.name for point in points if point.patch > 0)
@@ -157,13 +146,39 @@ def of_system(system: System, q: Given, v: Given, force: Given, time: float) -> 
     return Snapshot(
         name=system.name,
         at=at,
-        force=np.zeros(at.v.size) if force is None else vector(system.name, "force", force, at.v.size),
+        force=applied,
         **frictions(system, at, places_of(system, at), time),
         patch=np.array([point.patch for point in points], np.float64),
         stiffness=np.array([(p.stiffness, p.stiffness_tangent) for p in points], np.float64).reshape(-1, 2),
         names=tuple(f"contact {point.name!r}" for point in points),
         pairs=(),
         left_out=(),
+    )
+
+
+def of_found(system: System, at: Instant, found: Found, force: Vector) -> Snapshot:
+    """Of a system whose contacts come and go: those that touch, with a row for spin where one has a patch."""
+    touching, n = np.flatnonzero(at.gap <= TOUCHING), at.v.size
+    patches = bool((found.patch[touching] > 0).any())
+    A, drift, w = (np.asarray(x).reshape(at.gap.size, 3, -1)[touching] for x in (at.A, at.drift, at.w))
+    if patches:
+        A = np.concatenate([A, found.spin[touching][:, None]], axis=1)
+        drift, w = (np.concatenate([x, np.zeros((touching.size, 1, 1))], axis=1) for x in (drift, w))
+    held = replace(
+        at, A=A.reshape(-1, n), drift=drift.ravel(), w=w.ravel(), gap=np.minimum(at.gap[touching], 0.0), found=None
+    )
+    names = [found.names[i] for i in touching]
+    return Snapshot(
+        name=system.name,
+        at=held,
+        force=force,
+        mu=found.mu[touching],
+        mu_kinetic=found.mu[touching],
+        patch=found.patch[touching] if patches else np.zeros(touching.size),
+        stiffness=np.full((touching.size, 2), np.inf),
+        names=tuple(f"contact {i}, {name}" for i, name in enumerate(names)),
+        pairs=tuple((a, b) for a, _, b in (name.partition(" on ") for name in names)),
+        left_out=found.others,
     )
 
 

@@ -14,16 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.checks import checked, vector
 from stickslip.dynamics.generalized import Given, System, evaluate
 from stickslip.dynamics.joints import JointRows
+from stickslip.dynamics.mujoco import LoadedModel
+from stickslip.engine.arguments import FORMULATION, refuse_state, seconds
+from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
 from stickslip.engine.rows import FOUND
+from stickslip.engine.steppers import How, ModelStepper
 from stickslip.engine.systems import applied_force, free_velocity, system_problem
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
-from stickslip.problems.matrix import shortened
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.model import Floats, Kind, Model
 from stickslip.scene.scene import Scene
@@ -57,6 +61,7 @@ def free_rows(model: Model) -> FreeRows:
     return FreeRows(number, body, component)
 
 
+@checked(q=vector, v=vector, force=vector, formulation=FORMULATION)
 def contact_problem(
     world: Scene | System,
     dt: float,
@@ -82,22 +87,30 @@ def named_problem(
     formulation: Formulation | None = None,
 ) -> tuple[ContactProblem, tuple[str, ...]]:
     """The same, and the names of its contacts."""
+    world, dt = world_kind(owner, "world", world), seconds(owner, "dt", dt)
     if isinstance(world, Scene):
-        for name, given in (("q", q), ("v", v), ("force", force)):
-            if given is not None:
-                raise InputError(f"{owner}: {name} is given with a Scene, expected it with a System only")
+        refuse_state(owner, q=q, v=v, force=force)
         problem, pairs = scene_problem(world, dt, formulation)
         return problem, tuple(f"contact {i}, {a} on {b}" for i, (a, b) in enumerate(pairs))
-    if not hasattr(world, "velocity_map"):
-        raise InputError(f"{owner}: the world is {shortened(world)}, expected a Scene, a System or a Robot")
     if q is None:
         raise InputError(f"{owner}: q is missing, expected the coordinates of {world.name!r}")
-    if not (isinstance(dt, int | float) and 0 < dt < np.inf):
-        raise InputError(f"{owner}: dt is {dt!r}, expected a positive step")
+    if isinstance(world, LoadedModel):
+        return next_problem(world, dt, q, v, force, formulation)
     at = evaluate(world, q, v)
     free = free_velocity(world, at, dt, applied_force(world, force), 0.0)
     names = tuple(f"contact {i}, {point.name}" for i, point in enumerate(world.contacts))
     return system_problem(world, at, dt, free), names
+
+
+def next_problem(
+    model: LoadedModel, dt: float, q: Given, v: Given, force: Given, formulation: Formulation | None
+) -> tuple[ContactProblem, tuple[str, ...]]:
+    """Of a model, with its constraints, dry friction and limits."""
+    how = How(dt, Coulomb() if formulation is None else formulation, "auto", 1e-8, None)
+    stepper = ModelStepper(model, q, v, how, force, None)
+    now = stepper.look()
+    names = model.contact_names(now.geom)
+    return stepper.problem(now), tuple(f"contact {i}, {name}" for i, name in enumerate(names))
 
 
 def scene_problem(scene: Scene, h: float, formulation: Formulation | None = None) -> SceneProblem:

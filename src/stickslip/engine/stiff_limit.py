@@ -39,8 +39,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from stickslip.checks import checked, optional, shown, vector
 from stickslip.dynamics.generalized import Given
-from stickslip.engine.snapshot import World, acceleration_step, closed, has_patches, is_world, slips, snapshot
+from stickslip.engine.arguments import is_world, refuse_state, seconds
+from stickslip.engine.snapshot import World, acceleration_step, closed, has_patches, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError, SolveFailed
 from stickslip.friction.active import contact_terms
@@ -50,7 +52,7 @@ from stickslip.friction.elimination import with_diagonal
 from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.stabilisation import GAP
 from stickslip.problems.cone import Law
-from stickslip.problems.matrix import Dense, Vector, as_dense, shortened, vector
+from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.problems.residual import project_cone
 from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.solution import Solution
@@ -62,6 +64,7 @@ RESTS = 1e-8  # velocities below this share of the largest are zero
 RANK = 1e-10  # singular values of J D^-½ below this share of the largest are zero
 STEPS = 200  # of Newton's method
 PATIENT = 1e-13  # tolerance of the conic program
+NOISE = 1e-6  # momentum of contacts below this share of all is rounding: none of them presses
 ACCURATE, ENOUGH = 1e-14, 1e-9  # defect of (3) at which it ends, and residual that every answer must have
 
 
@@ -109,6 +112,7 @@ class StiffLimit:
         return np.diff(np.log(errors)) / np.diff(np.log(s))
 
 
+@checked(weights=vector, q=vector, v=vector, force=vector, dt=optional(seconds))
 def stiff_limit(
     problem: ContactProblem | World,
     weights: ArrayLike | None = None,
@@ -122,13 +126,15 @@ def stiff_limit(
 
     Of a ContactProblem, or of the step of size `dt` that a scene as it stands, or a system or robot at (q, v) makes
     next; with dt=None of the forces and accelerations of now, of contacts at rest. Without weights they are those of
-    the problem: of its stiffnesses and dampings, and its joint compliances.
+    the problem: of its stiffnesses and dampings, and its joint compliances; where all of it is rigid, equal ones.
     """
-    if is_world(problem):
+    if not is_world(problem):
+        refuse_state("stiff_limit", "a problem", q=q, v=v, force=force)
+    else:
         problem = world_step("stiff_limit", problem, q, v, force, dt)  # type: ignore[arg-type]
     if not isinstance(problem, ContactProblem):
         raise InputError(
-            f"stiff_limit: the problem is {shortened(problem)}, expected a ContactProblem, a Scene, a System or a Robot"
+            f"stiff_limit: the problem is {shown(problem)}, expected a ContactProblem, a Scene, a System or a Robot"
         )
     problem = replace(problem, restitution=np.zeros(problem.contacts))
     D = own_weights(problem) if weights is None else vector("stiff_limit", "weights", weights)
@@ -158,11 +164,20 @@ def world_step(owner: str, world: World, q: Given, v: Given, force: Given, dt: f
     return acceleration_step(now)
 
 
+def even_weights(problem: ContactProblem) -> Vector:
+    """1 of every component, 1 / e_r² of spin."""
+    e = friction_sizes(problem)
+    own = np.column_stack([np.ones(problem.contacts), 1 / np.where(e > 0, e, 1.0) ** 2])
+    return np.concatenate([own.ravel(), np.ones(problem.b.size)])
+
+
 def own_weights(problem: ContactProblem) -> Vector:
+    """The compliances of the problem; equal ones where all is rigid."""
     terms = contact_terms(problem, CompliantCone().law(problem.h))
     e = friction_sizes(problem)
     tangents = terms.compliance_tangent[:, None] / np.where(e > 0, e, 1.0) ** 2
-    return np.concatenate([np.column_stack([terms.compliance, tangents]).ravel(), problem.compliance])
+    D = np.concatenate([np.column_stack([terms.compliance, tangents]).ravel(), problem.compliance])
+    return D if D.any() else even_weights(problem)
 
 
 def check_weights(problem: ContactProblem, D: Vector) -> None:
@@ -173,7 +188,10 @@ def check_weights(problem: ContactProblem, D: Vector) -> None:
         )
     if not (D > 0).all():
         i = int(np.argmin(D > 0))
-        raise InputError(f"stiff_limit: weights[{i}] is {D[i]:g}, expected a positive compliance")
+        raise InputError(
+            f"stiff_limit: weights[{i}] is {D[i]:g}, expected a positive compliance: from stiffness and "
+            "stiffness_tangent of every contact and compliance of every joint row, from none of them, or as weights="
+        )
     if problem.dimension == 4:
         tangents = D[: problem.H.shape[1]].reshape(-1, 4)[:, 1:]
         spin = tangents[:, 2] * problem.patch**2
@@ -237,7 +255,7 @@ def nearest(problem: ContactProblem, v: Vector, face: Face, conic: bool = False)
     uneven = any(face.weights[first + 1] != face.weights[first + 2] for first in face.cones if face.dimension == 3)
     z = (nearest_by_program if conic or uneven else project_onto_slice)(B[kept], b, face, root)
     x = face.fixed + face.basis @ (z / root)
-    size = float(np.linalg.norm(momentum)) or 1.0
+    size = max(float(np.linalg.norm(momentum)), NOISE * float(np.linalg.norm(problem.f))) or 1.0
     return x, float(np.linalg.norm(J @ x - momentum)) / size
 
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 import math
 
 from stickslip.engine.places import push, velocity
-from stickslip.jit import kernel
+from stickslip.jit import bare
 from stickslip.problems.residual import by_velocities, over, project
 from stickslip.solvers.nsgs import impulse, planar_impulse
 from stickslip.solvers.nsgs import relaxed as over_relaxed
 
 
-@kernel
+@bare
 def start_at(member, n, mu, start, share, trend, p):
     """p = start + share * trend, cut back to the cones."""
     d = p.size // mu.size
@@ -36,7 +36,7 @@ def start_at(member, n, mu, start, share, trend, p):
             into_cone(mu[i], d, d * i, p)
 
 
-@kernel
+@bare
 def into_cone(mu, d, at, p):
     """Cut the impulse at place `at` back to its cone."""
     normal, square = max(p[at], 0.0), 0.0
@@ -48,7 +48,7 @@ def into_cone(mu, d, at, p):
             p[at + c] *= mu * normal / math.sqrt(square)
 
 
-@kernel
+@bare
 def respond(member, n, sign, start, place, G, p, z):
     """z at the places of blocks: what their impulses do."""
     D = G.shape[1]
@@ -68,47 +68,58 @@ def respond(member, n, sign, start, place, G, p, z):
                     z[place[t], r] += sign[place[t]] * G[t, 3, r] * p[at + 3]
 
 
-@kernel
+@bare
 def judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u):
     """The velocities u of some blocks, in place; their residual, and whether they are solved. z is that of p."""
     D, relaxed = p.size // mu.size, soft.size > 0
-    far, p_p, u_u, q_q, far_s, p_s, u_s, q_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(member.size):
         i = member[k]
-        at, s = D * i, scale[i]
-        p_n, p_1, p_2, q_1, q_2 = p[at], 0.0, 0.0, 0.0, 0.0
-        q_n = q[at]
+        at = D * i
         u_n, u_1, u_2 = velocity(start, place, G, i, min(D, 3) if i < n else 1, z)
-        u_n += q_n + compliance[i] * p_n
+        u[at] = u_n + q[at] + compliance[i] * p[at]
         if i < n:
-            p_1, q_1 = p[at + 1], q[at + 1]
-            u_1 += q_1
-            if relaxed:
-                u_1 += soft[i] * p_1
+            slack = soft[i] if relaxed else 0.0
+            u[at + 1] = u_1 + q[at + 1] + slack * p[at + 1]
             if D >= 3:
-                p_2, q_2 = p[at + 2], q[at + 2]
-                u_2 += q_2
-                if relaxed:
-                    u_2 += soft[i] * p_2
-                u[at + 2] = u_2
-            u[at + 1] = u_1
-            far += cone_distance(mu[i], shift[i], p_n, p_1, p_2, u_n, u_1, u_2)
-            far_s += cone_distance(mu[i], shift[i], p_n / s, p_1 / s, p_2 / s, s * u_n, s * u_1, s * u_2)
-        else:
-            far += (p_n - min(max(p_n - u_n, lower[i]), upper[i])) ** 2
-            far_s += ((p_n - min(max(p_n - s * s * u_n, lower[i]), upper[i])) / s) ** 2
-        u[at] = u_n
-        p_square, u_square = p_n * p_n + p_1 * p_1 + p_2 * p_2, u_n * u_n + u_1 * u_1 + u_2 * u_2
-        q_square = q_n * q_n + q_1 * q_1 + q_2 * q_2
-        p_p, u_u, q_q = p_p + p_square, u_u + u_square, q_q + q_square
-        p_s, u_s, q_s = p_s + p_square / (s * s), u_s + s * s * u_square, q_s + s * s * q_square
+                u[at + 2] = u_2 + q[at + 2] + slack * p[at + 2]
+    return measured(member, n, mu, shift, scale, lower, upper, q, tol, p, u)
+
+
+@bare
+def measured(member, n, mu, shift, scale, lower, upper, q, tol, p, u):
+    """The residual of some blocks with their velocities u, and whether they are solved."""
+    far, p_p, u_u, q_q = distances(member, n, False, mu, shift, scale, lower, upper, q, p, u)
     error = over(math.sqrt(far), math.sqrt(max(p_p, u_u, q_q)))
     if not error <= tol:
         return error, False
-    return error, by_velocities(math.sqrt(far_s), math.sqrt(p_s), math.sqrt(u_s), math.sqrt(q_s)) <= math.sqrt(tol)
+    far, p_p, u_u, q_q = distances(member, n, True, mu, shift, scale, lower, upper, q, p, u)
+    return error, by_velocities(math.sqrt(far), math.sqrt(p_p), math.sqrt(u_u), math.sqrt(q_q)) <= math.sqrt(tol)
 
 
-@kernel
+@bare
+def distances(member, n, scaled, mu, shift, scale, lower, upper, q, p, u):
+    """The squares of p - P(p - u) of the law of some blocks, of p, u and q; in p/s and s u where they are scaled."""
+    D, far, p_p, u_u, q_q = p.size // mu.size, 0.0, 0.0, 0.0, 0.0
+    for k in range(member.size):
+        i = member[k]
+        at, s = D * i, scale[i] if scaled else 1.0
+        over_s = 1.0 / s
+        p_n, u_n, q_n = over_s * p[at], s * u[at], s * q[at]
+        p_p, u_u, q_q = p_p + p_n * p_n, u_u + u_n * u_n, q_q + q_n * q_n
+        if i >= n:
+            far += (p_n - min(max(p_n - u_n, over_s * lower[i]), over_s * upper[i])) ** 2
+            continue
+        p_1, p_2, u_1, u_2 = over_s * p[at + 1], 0.0, s * u[at + 1], 0.0
+        q_q += (s * q[at + 1]) ** 2
+        if D >= 3:
+            p_2, u_2 = over_s * p[at + 2], s * u[at + 2]
+            q_q += (s * q[at + 2]) ** 2
+        p_p, u_u = p_p + p_1 * p_1 + p_2 * p_2, u_u + u_1 * u_1 + u_2 * u_2
+        far += cone_distance(mu[i], shift[i], p_n, p_1, p_2, u_n, u_1, u_2)
+    return far, p_p, u_u, q_q
+
+
+@bare
 def cone_distance(mu, shift, p_n, p_1, p_2, u_n, u_1, u_2):
     """|p - P_K(p - ũ)|² of one contact, ũ = u + shift |u_t| e_n."""
     y_n, y_1, y_2 = p_n - u_n - shift * math.sqrt(u_1 * u_1 + u_2 * u_2), p_1 - u_1, p_2 - u_2
@@ -116,7 +127,7 @@ def cone_distance(mu, shift, p_n, p_1, p_2, u_n, u_1, u_2):
     return (p_n - x_n) ** 2 + (p_1 - x_1) ** 2 + (p_2 - x_2) ** 2
 
 
-@kernel
+@bare
 def sweep(
     member, n, sign, start, place, G, q, compliance, soft, mu, own, V, lower, upper, associated, omega, p, z
 ):  # fmt: skip

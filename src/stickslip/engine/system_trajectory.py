@@ -17,6 +17,7 @@ import numpy as np
 from stickslip.dynamics.generalized import System
 from stickslip.engine.recorder import Record
 from stickslip.engine.trajectory import Recorded, Trajectory
+from stickslip.errors import InputError
 from stickslip.friction.penalty import Penalty
 from stickslip.scene.model import Floats, Integers
 
@@ -55,6 +56,27 @@ class SystemTrajectory(Trajectory):
         """A column of contacts as (n, nc, ...): in every step there are all."""
         column = self._record.read(f"contacts/{name}")
         return column.reshape(len(self), len(self.header.names), *column.shape[1:])
+
+
+class ModelTrajectory(SystemTrajectory):
+    """A run of a model of a robot: contacts come and go, so they are asked for by `contacts(step)`, with the geoms for
+    bodies."""
+
+    def origin(self, body: str) -> Floats:
+        """(n + 1, 3) of the origin of a body; the model must be there, which it is not in a file [m]"""
+        if self.system is None:
+            raise InputError(
+                f"Trajectory: this is a loaded run of {self.header.name!r}, expected its `system` to be set"
+            )
+        here, number = self.system.here, self.system.body(body)  # type: ignore[attr-defined]  # of a LoadedModel
+        places = []
+        for q in self.q:
+            here.place(q)
+            places.append(here.data.xpos[number].copy())
+        return np.array(places)
+
+    def _by_contact(self, name: str) -> Floats:
+        raise InputError(f"Trajectory: contacts of {self.header.name!r} come and go, expected contacts(step).{name}")
 
 
 class PenaltyRun(SystemTrajectory):

@@ -27,18 +27,22 @@ from __future__ import annotations
 
 import os
 import time as clock
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
+from stickslip.checks import checked, one_of, optional, positive, truth, vector
+from stickslip.checks import path as file_path
 from stickslip.dynamics.constrained import drift, pull, response
 from stickslip.dynamics.generalized import (
     Instant,
     System,
+    a_system,
     constraint_rows,
     contact_rows,
     evaluate,
@@ -46,25 +50,28 @@ from stickslip.dynamics.generalized import (
 )
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.motion import END, MEAN
-from stickslip.engine.engine import accepted, check_scheme, method_number, step_tolerance
+from stickslip.engine.arguments import FORCE, SCHEME, seconds
+from stickslip.engine.engine import accepted, checked_formulation, checked_solver, method_number, step_tolerance
 from stickslip.engine.finish import unnoticed, worst_of
 from stickslip.engine.outside import graded, solve_rows
-from stickslip.engine.recorder import Header, Recorder
+from stickslip.engine.recorder import REMEMBERED, SYSTEM, Checkpoint, Header, Recorder
 from stickslip.engine.rows import METHODS
-from stickslip.engine.running import count_steps, progress_bar, step_failed, told
-from stickslip.engine.system_trajectory import SystemTrajectory, contact_columns, in_space
+from stickslip.engine.running import Chunk, count_steps, not_finite, recorded, step_failed, told
+from stickslip.engine.system_trajectory import SystemTrajectory, in_space
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
-from stickslip.errors import InputError
+from stickslip.errors import InputError, ModelWarning
 from stickslip.friction.active import contact_terms, spread
 from stickslip.friction.contact_problem import MATERIAL, ContactProblem
-from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.friction.terms import LawNumbers, bounced_share
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, vector
+from stickslip.problems.matrix import Dense, Indices, Vector, as_dense
 from stickslip.scene.friction_law import FrictionLaw
 from stickslip.solvers.solution import Solution, Solver
 from stickslip.solvers.status import Status
+
+if TYPE_CHECKING:
+    from stickslip.engine.steppers import Step, Stepper
 
 NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
@@ -77,7 +84,7 @@ class SystemStep:
 
     problem: ContactProblem
     answer: Solution
-    after: Instant
+    after: Any  # the Instant; of a model v⁺
     impulse: Vector  # (d nc,)
     joints: Vector  # (m,)   of the constraint's rows
     velocity: Vector  # (d nc,)   A(q) v⁺
@@ -88,11 +95,43 @@ class SystemStep:
     iterations: int
     seconds: float
 
+    @property
+    def residual(self) -> float:
+        return self.answer.residual
 
+    @property
+    def method(self) -> int:
+        """Its number among METHODS."""
+        return method_number(self.answer.solver) if self.answer.problem.size else 0
+
+    @property
+    def errors(self) -> dict[str, Any]:
+        return errors_of(self.answer)
+
+    def graded(self, accept: float) -> Status:
+        """How good it is for a run that accepts this residual."""
+        return graded(self.answer, accept)
+
+
+@checked(
+    system=a_system,
+    q=optional(vector),
+    v=optional(vector),
+    duration=seconds,
+    dt=seconds,
+    tol=positive,
+    force=FORCE,
+    keep_going=truth,
+    watch=one_of("jamming"),
+    path=file_path,
+    progress=truth,
+    scheme=SCHEME,
+    accept=positive,
+)
 def simulate_system(
     system: System,
-    q: ArrayLike,
-    v: ArrayLike,
+    q: ArrayLike | None,
+    v: ArrayLike | None,
     duration: float,
     dt: float,
     friction: Formulation | None = None,
@@ -105,44 +144,86 @@ def simulate_system(
     progress: bool | None = None,
     scheme: Scheme | None = None,
     accept: float | None = None,
+    control: Force | None = None,
 ) -> SystemTrajectory:
     """Run a system from (q, v) for `duration` seconds in steps of `dt`; words are those of `simulate`.
 
-    `force`: generalized forces beside the bias, constant or a function of (t, q, v). `watch`: "jamming" records in
-    `events` the sliding contacts that enter their locking sector.
+    `force`: generalized forces beside the bias, constant or a function of (t, q, v). `control`: the same of a model's
+    actuators. `watch`: "jamming" records in `events` the sliding contacts that enter their locking sector.
     """
-    formulation: Formulation = Coulomb() if friction is None else friction
-    method = solver or formulation.solver
-    euler = check_scheme(scheme or formulation.scheme) == "euler"
+    from stickslip.engine.steppers import How, stepper_of
+
+    formulation = checked_formulation("simulate_system", friction)
+    method = checked_solver("simulate_system", solver, formulation)
     tol = step_tolerance(formulation, method, tol)
     accept = accepted(tol, accept)
     steps = count_steps(duration, dt)
-    at = evaluate(system, q, v)
-    watching = watch_for(watch)
-    header = Header.of_system(
-        system,
-        at,
+    stepper = stepper_of(system, q, v, How(float(dt), formulation, method, tol, scheme), force, control)
+    header = stepper.header(
         dt=float(dt),
         formulation=repr(formulation),
         solver=str(method),
         tol=tol,
         accept=accept,
         methods=METHODS,
+        duration=float(duration),
+        scheme=stepper.scheme,
+        keep_going=keep_going,
+        watch=watch or "",
     )
-    previous, applied = None, applied_force(system, force)
-    with Recorder(header, state_of(at), path) as recorder, progress_bar(steps, progress) as done:
-        for number in range(steps):
-            one = step_system(system, at, dt, applied, number * dt, formulation, method, tol, previous, euler)
-            status = graded(one.answer, accept)
-            if status not in (Status.SOLVED, Status.INEXACT) and not keep_going:
-                error = step_failed(one.answer, number, f"of {system.name!r} at time {number * dt:g} s")
-                error.trajectory = SystemTrajectory(recorder.finish(finished=False), system)
-                raise error
-            events = () if watching is None else look(watching, system, one, number, dt)
-            recorder.append(columns_of(header, one, status, at.gap, (number + 1) * dt), events)
-            at, previous = one.after, one.impulse
-            done(1)
-        return told(SystemTrajectory(recorder.finish(), system))
+    recorder = Recorder(header, stepper.state(), path)
+    made = chunks(stepper, header, watch_for(watch), steps)
+    run = recorded(recorder, made, steps, progress, stepper.trajectory)
+    tell_unrecovered(system, stepper, steps)
+    return told(run)
+
+
+def chunks(stepper: Stepper, header: Header, watch: JamWatch | None, steps: int) -> Iterator[Chunk]:
+    """Step by step, from where a stepper is, until there are `steps` of them in all."""
+    dt = header.dt
+    for number in range(stepper.number, steps):
+        one = stepper.step()
+        status = one.graded(header.accept)
+        if isinstance(one, SystemStep) and status not in (Status.SOLVED, Status.INEXACT) and not header.keep_going:
+            raise step_failed(one.answer, number, f"of {header.name!r} at time {number * dt:g} s")
+        stepper.accept(one)
+        for name, value in (("q", stepper.q), ("v", stepper.v)):
+            if not np.isfinite(value).all():
+                raise not_finite(number, number * dt, f"{name} of {header.name!r}", value)
+        events = () if watch is None else look(watch, stepper.names(), one, number, dt)
+        columns = stepper.columns(one, status)
+        yield columns, events, checkpoint_of(header, columns, watch)
+
+
+def checkpoint_of(header: Header, columns: Mapping[str, Any], watch: JamWatch | None) -> Checkpoint:
+    """What the step after the one with these columns starts from: its impulses. Of a model nothing is kept, since
+    MuJoCo's own state is not in the file."""
+    number = np.arange(len(header.names) if header.world == SYSTEM else 0)
+    inside: set[Any] = set() if watch is None else watch.inside
+    contacts: dict[str, Any] = {
+        name: np.zeros((number.size, *column.shape), column.dtype) for name, column in REMEMBERED.items()
+    }
+    if number.size:
+        contacts["memory/key"][:] = number[:, None]
+        contacts["memory/inside"][:] = [i in inside for i in number.tolist()]
+        contacts["memory/impulse"][:] = columns["contacts/impulse"]
+        contacts["memory/moment"][:] = columns.get("contacts/moment", 0.0)
+    return Checkpoint(contacts, np.zeros(header.joint_row.size))
+
+
+def previous_of(checkpoint: Checkpoint, dimension: int) -> tuple[Vector, set[Any]]:
+    """The impulses of the step before, of so many components a contact, and the contacts in their locking sectors."""
+    contacts = checkpoint.contacts
+    both = np.column_stack([contacts["memory/impulse"], contacts["memory/moment"]])
+    return both[:, :dimension].ravel(), set(np.flatnonzero(contacts["memory/inside"]).tolist())
+
+
+def tell_unrecovered(system: System, stepper: Any, steps: int) -> None:
+    """Warn of steps that left overlaps as they were, for they could not be taken back."""
+    count = getattr(stepper, "unrecovered", 0)
+    if count:
+        who = f"simulate: {count} of {steps} steps of {system.name!r}"
+        warnings.warn(f"{who} left overlaps as they were: none was found that parts them", ModelWarning, stacklevel=3)
 
 
 def errors_of(answer: Solution) -> dict[str, Any]:
@@ -155,25 +236,28 @@ def errors_of(answer: Solution) -> dict[str, Any]:
     return {"velocity_error": wrong[0], "force_error": wrong[1], "worst": worst}
 
 
-def state_of(at: Instant) -> dict[str, Any]:
-    return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
-
-
-def columns_of(header: Header, one: SystemStep, status: Status, gap: Vector, now: float) -> dict[str, Any]:
-    """The columns of the recorder for one step, which began with the gaps `gap`."""
-    answer, d = one.answer, one.problem.dimension
-    step = {
+def step_columns(one: Step, status: Status, now: float) -> dict[str, Any]:
+    """The columns of the recorder for a step that ended at the time `now`, but those of its state and contacts."""
+    return {
         "time": now,
-        **state_of(one.after),
         "status": int(status),
         "iterations": one.iterations,
-        "residual": answer.residual,
-        **errors_of(answer),
+        "residual": one.residual,
+        **one.errors,
         "seconds": one.seconds,
-        "method": method_number(answer.solver) if answer.problem.size else 0,
-        "joint_impulse": one.joints,
+        "method": one.method,
     }
-    contacts = {
+
+
+def own_columns(given: dict[str, Any]) -> dict[str, Any]:
+    """Columns of one step, from what it has."""
+    return {name: np.asarray(value)[None] for name, value in given.items()}
+
+
+def contact_part(one: Step, gap: Vector) -> dict[str, Any]:
+    """The columns of the contacts of a step, which began with the gaps `gap`."""
+    d = one.impulse.size // gap.size if gap.size else 3
+    part = {
         "friction": one.friction,
         "gap": gap,
         "impulse": in_space(one.impulse.reshape(-1, d)[:, :3]),
@@ -182,14 +266,13 @@ def columns_of(header: Header, one: SystemStep, status: Status, gap: Vector, now
         "left_out": one.left_out,
     }
     if d == 4:
-        contacts |= {"moment": one.impulse[3::4], "spin": one.velocity[3::4]}
-    rows = contact_columns(1, gap.size, {name: value[None] for name, value in contacts.items()})
-    return {name: np.asarray(value)[None] for name, value in step.items()} | rows
+        part |= {"moment": one.impulse[3::4], "spin": one.velocity[3::4]}
+    return part
 
 
-def look(watch: JamWatch, system: System, one: SystemStep, number: int, dt: float) -> Sequence[JamEvent]:
+def look(watch: JamWatch, names: Sequence[str], one: Step, number: int, dt: float) -> Sequence[JamEvent]:
     """What the watch sees in a step; contacts are known by their numbers."""
-    contacts = [(i, contact.name) for i, contact in enumerate(system.contacts)]
+    contacts = list(enumerate(names))
     d, size = one.problem.dimension, one.impulse.size
     kept = np.flatnonzero(np.arange(size) % d < 3)  # but those of spin
     W = as_dense(one.problem.response.W)[np.ix_(kept, kept)]
@@ -327,12 +410,16 @@ def system_problem(
 
 def places_of(system: System, at: Instant) -> Vector:
     """(3 nc,) where contacts are, zeros where they do not say."""
+    if at.found is not None:
+        return at.found.place.ravel()
     place = [np.zeros(3) if contact.place is None else contact.place(at.q) for contact in system.contacts]
     return vector(system.name, "place", np.concatenate([*place, np.zeros(0)]), 3 * len(place))
 
 
 def frictions(system: System, at: Instant, place: Vector, now: float) -> dict[str, Vector]:
     """Static and kinetic friction of the contacts; by a law, both what it says now."""
+    if at.found is not None:
+        return {"mu": at.found.mu, "mu_kinetic": at.found.mu}
     static, kinetic = np.zeros(len(system.contacts)), np.zeros(len(system.contacts))
     slip = (at.A @ at.v).reshape(-1, at.dimension)[:, 1:] if static.size else np.zeros((0, 1))
     for i, contact in enumerate(system.contacts):
@@ -391,6 +478,8 @@ def applied_force(system: System, force: Force | None) -> Callable[[float, Vecto
     given: Any = np.zeros(system.velocities) if force is None else force
 
     def applied(now: float, q: Vector, v: Vector) -> Vector:
-        return vector(system.name, "force", given(now, q, v) if callable(given) else given, system.velocities)
+        if callable(given):
+            return vector(f"{system.name} at time {now:g} s", "force", given(now, q, v), system.velocities)
+        return vector(system.name, "force", given, system.velocities)
 
     return applied

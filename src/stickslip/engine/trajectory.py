@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
@@ -22,13 +22,14 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.engine.recorder import CONTACT, EVENT, SCENE, Header, Record, open_record, save_record
+from stickslip.checks import Refused, checked, instance, one_of, shown, tuple_of
+from stickslip.checks import path as file_path
+from stickslip.engine.recorder import CONTACT, EVENT, MODEL, SCENE, Header, Record, open_record, save_record
 from stickslip.engine.rows import JOINT
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import InputError
 from stickslip.friction.terms import APART
 from stickslip.problems.contact_states import State as ContactState
-from stickslip.problems.matrix import shortened
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
 from stickslip.scene.values import rotated
 from stickslip.solvers.solution import Status
@@ -66,6 +67,7 @@ class Trajectory:
         self._record = record
 
     @classmethod
+    @checked(path=file_path)
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
         """The trajectory in a file, also of a run that was killed or still runs, as far as it got.
 
@@ -74,19 +76,35 @@ class Trajectory:
         record = open_record(path)
         if record.header.world == SCENE:
             return Trajectory(record)
-        from stickslip.engine.system_trajectory import PenaltyRun, SystemTrajectory
+        from stickslip.engine.system_trajectory import ModelTrajectory, PenaltyRun, SystemTrajectory
 
+        if record.header.world == MODEL:
+            return ModelTrajectory(record)
         return PenaltyRun(record) if record.header.springs else SystemTrajectory(record)
 
+    @checked(path=file_path)
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an HDF5 file, exactly. It appears complete or not at all, and replaces an older one at once."""
         save_record(self._record, path)
 
+    @checked(path=file_path, what=one_of(Plot))
     def plot(self, path: str | os.PathLike[str], what: Plot = "path") -> None:
         """Draw the path of the bodies, the energy, the contact impulses or the residual, as .png, .pdf or .svg."""
         from stickslip.view.trajectories import draw
 
         draw(self, path, what)
+
+    @checked(path=file_path)
+    def export(self, path: str | os.PathLike[str], others: Sequence[Trajectory] = ()) -> None:
+        """Write one HTML file that replays the run in any browser, without a network: bodies and contact forces in
+        space, a scrub bar, and residual, energy and contact states over time.
+
+        path       ends with .html
+        others     runs of the same bodies, say under other formulations, shown as ghosts
+        """
+        from stickslip.view.replay import write_replay
+
+        write_replay(self, path, tuple_of(instance(Trajectory))("export", "others", others))
 
     @property
     def header(self) -> Header:
@@ -281,11 +299,11 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def checked_index(what: str, given: int, count: int) -> int:
     """An index from 0, or from the end where negative."""
-    index = operator.index(given)
-    if not -count <= index < count:
-        expected = f"from {-count} to {count - 1}" if count else "none: there are no steps"
-        raise InputError(f"Trajectory: {what} is {index}, expected {expected}")
-    return index % count
+    if not isinstance(given, int | np.integer) or isinstance(given, bool) or not -count <= given < count:
+        raise Refused(
+            "Trajectory", what, given, f"one from {-count} to {count - 1}" if count else "none: there are no steps"
+        )
+    return int(given) % count
 
 
 def step_range(step: int | slice, count: int) -> tuple[int, int]:
@@ -311,14 +329,12 @@ def index_of(what: str, names: tuple[str, ...], given: Named, owner: str = "Traj
     """The index of a body or joint that is given by its handle, its index or its name."""
     if isinstance(given, str):
         if given not in names:
-            known = shortened(", ".join(names) or "nothing")
+            known = shown(", ".join(names) or "nothing")
             raise InputError(f"{owner}: there is no {what} {given!r}, expected one of {known}")
         return names.index(given)
-    index = getattr(given, "index", given)
-    if not isinstance(index, SupportsIndex):
-        raise InputError(
-            f"{owner}: {what} is {shortened(given)}, expected a {what} of the scene, its index or its name"
-        )
+    index = given if isinstance(given, type | list | tuple) else getattr(given, "index", given)
+    if not isinstance(index, int | np.integer) or isinstance(index, bool):
+        raise InputError(f"{owner}: {what} is {shown(given)}, expected a {what} of the scene, its index or its name")
     if not 0 <= operator.index(index) < len(names):
         expected = f"an index from 0 to {len(names) - 1}" if names else f"none: there is no {what}"
         raise InputError(f"{owner}: {what} is {index}, expected {expected}")

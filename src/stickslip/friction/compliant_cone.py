@@ -20,12 +20,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from stickslip.checks import checked
 from stickslip.friction.cones import RoundCones
-from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
+from stickslip.friction.stabilisation import RELAXATION, RELAXING, Relaxation
 from stickslip.problems.cone import Law
 
 
 @dataclass(frozen=True)
+@checked(stabilisation=RELAXING)
 class CompliantCone(RoundCones):
     """Springs and dampers over cones, with the associated law."""
 
@@ -33,7 +35,3 @@ class CompliantCone(RoundCones):
 
     relaxes_friction: ClassVar[bool] = True
     cone_law: ClassVar[Law] = "associated"
-
-    def __post_init__(self) -> None:
-        check_relaxation("CompliantCone", self.stabilisation)
-        super().__post_init__()

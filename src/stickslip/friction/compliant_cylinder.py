@@ -16,18 +16,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from stickslip.checks import checked
 from stickslip.friction.cones import RoundCones
-from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
+from stickslip.friction.stabilisation import RELAXATION, RELAXING, Relaxation
 
 
 @dataclass(frozen=True)
+@checked(stabilisation=RELAXING)
 class CompliantCylinder(RoundCones):
     """Springs and dampers over cylinders whose radius follows the normal impulse."""
 
     stabilisation: Relaxation = RELAXATION
 
     relaxes_friction: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_relaxation("CompliantCylinder", self.stabilisation)
-        super().__post_init__()

@@ -12,16 +12,18 @@ Everything above (bodies, shapes, mechanisms) ends in one of these; everything b
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from stickslip.checks import Refused, checked, number, positive, vector
 from stickslip.errors import InputError
 from stickslip.friction.elimination import Response, inverse_of, respond
 from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
-from stickslip.problems.matrix import Matrix, Vector, canonical, not_negative, square, vector
+from stickslip.problems.matrix import Matrix, Vector, canonical, not_negative, square
 
 MATERIAL = {
     **dict.fromkeys(("restitution", "damping", "damping_tangent", "patch"), 0.0),
@@ -39,6 +41,7 @@ class Impulses(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+@checked(h=positive, time=number)
 class ContactProblem:
     """One step of size h, equations (1) to (4) of friction/contact_problem.py."""
 
@@ -69,8 +72,6 @@ class ContactProblem:
     upper: Filled = None  # (nj,)
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.h) and self.h > 0):
-            raise InputError(f"ContactProblem: h is {self.h!r}, expected a positive step")
         rows = self._set("M", square("ContactProblem", "M", self.M)).shape[0]
         for name in ("f", "v"):
             self._set(name, vector("ContactProblem", name, getattr(self, name), rows))
@@ -78,7 +79,8 @@ class ContactProblem:
         H = self._set("H", jacobian("H", self.H, rows))
         if H.shape[1] not in (2 * contacts, 3 * contacts, 4 * contacts):
             raise InputError(
-                f"ContactProblem: H has {H.shape[1]} columns for {contacts} contacts, expected 2, 3 or 4 for each"
+                f"ContactProblem: H has {H.shape[1]} columns and mu {contacts} entries, expected 2, 3 or 4 columns for "
+                "each contact"
             )
         self._set("mu_kinetic", coefficient("mu_kinetic", self.mu_kinetic, contacts, self.mu))
         for name, missing in (*MATERIAL.items(), ("gap", 0.0), ("grain", 0.0)):
@@ -97,7 +99,9 @@ class ContactProblem:
     def _fill(self, name: str, count: int, missing: float) -> None:
         given = getattr(self, name)
         value = np.full(count, missing) if given is None else given
-        self._set(name, vector("ContactProblem", name, value, count, infinite=True))
+        values = self._set(name, vector("ContactProblem", name, value, count, infinite=math.isinf(missing)))
+        if name in MATERIAL or name == "compliance":
+            not_negative("ContactProblem", name, values, "a number")
 
     @property
     def contacts(self) -> int:
@@ -155,6 +159,8 @@ def jacobian(name: str, given: Any, rows: int) -> Matrix:
 
 def friction_sets(given: Any, contacts: int) -> tuple[FrictionSet | None, ...]:
     """One friction set a contact, or None where it has none of its own; () where none has."""
+    if not isinstance(given, tuple | list):
+        raise Refused("ContactProblem", "surface", given, "a list of friction sets, one for each contact")
     sets = tuple(given)
     if sets and len(sets) != contacts:
         raise InputError(f"ContactProblem: surface has {len(sets)} entries, expected {contacts}, one for each contact")

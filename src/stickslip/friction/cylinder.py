@@ -21,17 +21,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from stickslip.errors import InputError
+from stickslip.checks import checked, truth
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.cones import JointContacts, cone_rows, cone_unknowns
 from stickslip.friction.formulation import Formulation, Posed, friction_size
-from stickslip.friction.stabilisation import RELAXATION, Relaxation, check_relaxation
+from stickslip.friction.stabilisation import RELAXATION, RELAXING, Relaxation
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.matrix import Dense, Vector
 
 
 @dataclass(frozen=True)
+@checked(fixed_point=truth, stabilisation=RELAXING)
 class Cylinder(Formulation):
     """Springs and dampers over cylinders whose radius is given by the step before, or found by a fixed point."""
 
@@ -42,12 +43,6 @@ class Cylinder(Formulation):
     lagged: ClassVar[bool] = True
     relaxes_friction: ClassVar[bool] = True
     tolerance: ClassVar[float] = CylinderProblem.tolerance
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.fixed_point, bool):
-            raise InputError(f"Cylinder: fixed_point is {self.fixed_point!r}, expected True or False")
-        check_relaxation("Cylinder", self.stabilisation)
-        super().__post_init__()
 
     @property
     def solver(self) -> str:  # type: ignore[override]

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from stickslip.checks import checked, instance, not_negative, vector
 from stickslip.friction.active import ActiveRows, active_rows, held_by_bristles, spread
 from stickslip.friction.contact_problem import ContactProblem, Impulses
-from stickslip.friction.impact import NEWTON, Impact, RowImpulses, check_impact, check_speed
-from stickslip.friction.stabilisation import Stabilisation, check_stabilisation
+from stickslip.friction.impact import IMPACT, NEWTON, Impact, RowImpulses
+from stickslip.friction.stabilisation import STABILISATION, Stabilisation
 from stickslip.friction.terms import LawNumbers, law_numbers
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.contact_states import states_of
@@ -41,6 +42,7 @@ class Posed(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(stabilisation=STABILISATION, impact=IMPACT, slip_speed=not_negative)
 class Formulation:
     """What all formulations share."""
 
@@ -59,12 +61,6 @@ class Formulation:
 
     def __init_subclass__(cls) -> None:
         cls.__repr__ = described  # type: ignore[assignment]  # before the decorator would write one
-
-    def __post_init__(self) -> None:
-        owner = type(self).__name__
-        check_stabilisation(owner, self.stabilisation)
-        check_impact(owner, self.impact)
-        check_speed(owner, "slip_speed", self.slip_speed)
 
     def posed(self, rows: ActiveRows) -> Posed:
         """The mathematical problem of a step."""
@@ -104,18 +100,22 @@ class Formulation:
         rows = active_rows(problem, self.law(problem.h))
         return held_by_bristles(rows) if self.bristles else rows
 
+    @checked(problem=instance(ContactProblem))
     def pose(self, problem: ContactProblem) -> Any:
         """The mathematical problem of a ContactProblem."""
         return self.posed(self.rows(problem)).problem
 
+    @checked(problem=instance(ContactProblem))
     def start(self, problem: ContactProblem) -> Vector | None:
         """A starting point from the impulses of the step before, or None."""
         return self.posed(self.rows(problem)).start
 
+    @checked(problem=instance(ContactProblem))
     def impulses(self, problem: ContactProblem, x: Vector) -> Impulses:
         """The impulses that a solution x of it stands for."""
         rows = self.rows(problem)
-        return spread(problem, rows.contacts, self.posed(rows).decode(x))
+        posed = self.posed(rows)
+        return spread(problem, rows.contacts, posed.decode(vector("impulses", "x", x, posed.problem.size)))
 
 
 def friction_size(rows: ActiveRows, p: Dense) -> Vector:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import InputError
+from stickslip.checks import checked, instance, not_negative, one_of
 from stickslip.friction.routh import single_impact
 from stickslip.problems.matrix import Dense, Vector, as_dense
 
@@ -40,51 +40,34 @@ IMPACTS = 100  # of each contact in a step, at most
 FIRM = 1e-12  # share of the trace of W_ii that is added to it
 
 
-def check_speed(owner: str, name: str, speed: float) -> None:
-    if not 0 <= speed < np.inf:
-        raise InputError(f"{owner}: {name} is {speed!r}, expected a speed >= 0")
-
-
 @dataclass(frozen=True)
+@checked(rest_speed=not_negative)
 class Newton:
     """u_n⁺ = -e u_n⁻ where a contact closes faster than rest_speed."""
 
     rest_speed: float = REST_SPEED  # approach below which nothing bounces   [m/s]
 
-    def __post_init__(self) -> None:
-        check_speed("Newton", "rest_speed", self.rest_speed)
-
 
 @dataclass(frozen=True)
+@checked(rest_speed=not_negative)
 class Poisson:
     """The normal impulse of expansion is e times that of compression: to be stepped by `poisson`."""
 
     rest_speed: float = REST_SPEED  # approach below which nothing bounces   [m/s]
 
-    def __post_init__(self) -> None:
-        check_speed("Poisson", "rest_speed", self.rest_speed)
-
 
 @dataclass(frozen=True)
+@checked(restitution=one_of("stronge", "poisson"), rest_speed=not_negative)
 class Routh:
     """The impulse followed along its path through slip, stick and reversed slip; `restitution` says when it ends."""
 
     restitution: Literal["stronge", "poisson"] = "stronge"
     rest_speed: float = REST_SPEED  # approach below which nothing bounces   [m/s]
 
-    def __post_init__(self) -> None:
-        check_speed("Routh", "rest_speed", self.rest_speed)
-        if self.restitution not in ("stronge", "poisson"):
-            raise InputError(f"Routh: restitution is {self.restitution!r}, expected 'stronge' or 'poisson'")
-
 
 Impact: TypeAlias = Newton | Poisson | Routh
 NEWTON = Newton()  # the default
-
-
-def check_impact(owner: str, impact: Impact) -> None:
-    if not isinstance(impact, Newton | Poisson | Routh):
-        raise InputError(f"{owner}: impact is {impact!r}, expected Newton(), Poisson() or Routh()")
+IMPACT = instance(Newton, Poisson, Routh, expected="Newton(), Poisson() or Routh()")  # a kind of argument
 
 
 class RowImpulses(NamedTuple):

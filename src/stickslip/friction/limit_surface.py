@@ -19,6 +19,7 @@ FrictionMap the coefficient may depend on the state at the start of the step: sl
 
 from __future__ import annotations
 
+import copyreg
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -27,18 +28,27 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from stickslip.checks import checked, instance, not_negative, one_of, positive, several
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.cones import cone_rows, cone_unknowns
 from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed, Scheme
-from stickslip.friction.impact import RowImpulses, check_speed
+from stickslip.friction.impact import RowImpulses
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
 from stickslip.problems.friction_sets import ELLIPSOID, Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Matrix, Vector
+from stickslip.remade import again, remade
+
+SIZES = several(2, "two positive numbers", positive)  # kinds of argument
+GRAIN = several(3, "a direction (x, y, z)")
+SURFACE = instance(
+    Ellipsoid, Mixed, Polyhedron, FrictionMap, expected="Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)"
+)
 
 
 @dataclass(frozen=True)
+@checked(surface=SURFACE, sizes=SIZES, grain=GRAIN, grain_of=one_of("first", "second"))
 class LimitSurface(Formulation):
     """Friction with spin, over patches whose size the materials give. A Relaxation acts on the normals only."""
 
@@ -54,15 +64,11 @@ class LimitSurface(Formulation):
     scheme: ClassVar[Scheme] = "midpoint"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (len(self.sizes) == 2 and all(0 < size < math.inf for size in self.sizes)):
-            raise InputError(f"LimitSurface: sizes is {self.sizes!r}, expected two positive numbers")
-        if self.grain is not None and not (len(self.grain) == 3 and 0 < np.linalg.norm(self.grain) < math.inf):
+        super().__post_init__()  # type: ignore[misc]  # made by `checked`
+        if self.grain is not None and not 0 < math.hypot(*self.grain) < math.inf:
             raise InputError(f"LimitSurface: grain is {self.grain!r}, expected a direction (x, y, z)")
         if self.grain is None and self.sizes[0] != self.sizes[1]:
             raise InputError(f"LimitSurface: grain is None with sizes {self.sizes!r}, expected the axis of the first")
-        if self.grain_of not in ("first", "second"):
-            raise InputError(f"LimitSurface: grain_of is {self.grain_of!r}, expected 'first' or 'second'")
 
     @property
     def grain_axis(self) -> tuple[Vector, bool] | None:
@@ -85,7 +91,9 @@ class LimitSurface(Formulation):
         e[: rows.count, :2] = self.sizes
         e[: rows.count, 1] *= d > 2
         e[: rows.count, 2] = rows.patch
-        surface = (*sets, *(mu.size - rows.count) * (ELLIPSOID,))
+        flat = rows.patch == 0  # without moments Mixed is the Ellipsoid, which more methods know
+        known = (ELLIPSOID if none and isinstance(each, Mixed) else each for each, none in zip(sets, flat, strict=True))
+        surface = (*known, *(mu.size - rows.count) * (ELLIPSOID,))
         return Posed(LimitSurfaceProblem(W, q, mu, e, surface=surface, state=states(rows, mu.size)), start, decode)
 
     def sets(self, rows: ActiveRows) -> tuple[FrictionSet, ...]:
@@ -180,12 +188,11 @@ def turned(angle: Vector, W: Matrix) -> Matrix:
     return sparse.csr_array(sparse.diags_array([-above, own, above], offsets=[-1, 0, 1]))
 
 
+@remade
+@checked(static=positive, kinetic=positive, speed=positive)
 def stribeck(static: float, kinetic: float, speed: float) -> FrictionMap:
     """μ = kinetic + (static - kinetic) exp(-v / speed) on the ellipsoid; used with materials whose friction is 1."""
     check_pair("stribeck", static, kinetic)
-    if not 0 < speed < math.inf:
-        raise InputError(f"stribeck: speed is {speed!r}, expected a positive number")
-    static, kinetic, speed = float(static), float(kinetic), float(speed)
 
     def stribeck_law(t: Any, o: Any, r: Any, v: Any, x: Any, y: Any, z: Any, time: Any) -> Any:
         mu = kinetic + (static - kinetic) * math.exp(-v / speed)
@@ -197,11 +204,11 @@ def stribeck(static: float, kinetic: float, speed: float) -> FrictionMap:
     return FrictionMap(stribeck_law)
 
 
+@remade
+@checked(static=positive, kinetic=positive, speed=not_negative)
 def static_kinetic(static: float, kinetic: float, speed: float = SLIP_SPEED) -> FrictionMap:
     """μ = static up to `speed`, kinetic above, on the ellipsoid; used with materials whose friction is 1."""
     check_pair("static_kinetic", static, kinetic)
-    check_speed("static_kinetic", "speed", speed)
-    static, kinetic, speed = float(static), float(kinetic), float(speed)
 
     def static_kinetic_law(t: Any, o: Any, r: Any, v: Any, x: Any, y: Any, z: Any, time: Any) -> Any:
         mu = kinetic if v > speed else static
@@ -214,5 +221,14 @@ def static_kinetic(static: float, kinetic: float, speed: float = SLIP_SPEED) -> 
 
 
 def check_pair(owner: str, static: float, kinetic: float) -> None:
-    if not 0 < kinetic <= static < math.inf:
+    if not kinetic <= static:
         raise InputError(f"{owner}: static is {static!r} and kinetic {kinetic!r}, expected 0 < kinetic <= static")
+
+
+def sent(law: FrictionMap) -> tuple[Any, ...]:
+    """How a law goes to another process: as the call that made it, or as its function, to be compiled there."""
+    made = law.__dict__.get("_made_by")
+    return (FrictionMap, (law.f,)) if made is None else (again, made)
+
+
+copyreg.pickle(FrictionMap, sent)

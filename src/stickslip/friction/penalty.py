@@ -17,29 +17,22 @@ Such a law makes no mathematical problem of a step; engine/integrate.py integrat
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.errors import InputError
+from stickslip.checks import checked, not_negative, positive
 from stickslip.problems.matrix import Vector
 
 
 @dataclass(frozen=True)
+@checked(stiffness=positive, damping=not_negative, slip_speed=positive)
 class Penalty:
     """Spring and damper along the normal, and Coulomb friction with its kinetic coefficient."""
 
     stiffness: float  # k   [N/m]
     damping: float = 0.0  # b   [N s/m]
     slip_speed: float = 1e-3  # u_s   [m/s]
-
-    def __post_init__(self) -> None:
-        for name, zero in (("stiffness", False), ("damping", True), ("slip_speed", False)):
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and math.isfinite(value)
-            if not (number and (value > 0 or (zero and value == 0))):
-                raise InputError(f"Penalty: {name} is {value!r}, expected a number {'>=' if zero else '>'} 0")
 
     def force(self, gap: float, u: Vector, mu: float) -> Vector:
         """λ (d,) of a contact with velocity u, both normal first   [N]."""

@@ -33,19 +33,21 @@ from typing import ClassVar
 
 import numpy as np
 
+from stickslip.checks import checked, not_negative, truth
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import Unknowns, posed_mixed, room_for_unknowns
 from stickslip.friction.bounded import friction_along, lateral_relaxation
 from stickslip.friction.directions import axes, sliding_axis
 from stickslip.friction.formulation import Formulation, Posed
-from stickslip.friction.polyhedral import check_directions
+from stickslip.friction.polyhedral import AXES
 from stickslip.friction.stabilisation import RELAXATION, Stabilisation
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Vector
 
 
 @dataclass(frozen=True)
+@checked(inertia=not_negative, directions=AXES, lateral=truth, sliding_directions=AXES)
 class Phantom(Formulation):
     """Friction bounds of the same step, made regular by a phantom inertia."""
 
@@ -60,15 +62,11 @@ class Phantom(Formulation):
     bristles: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 <= self.inertia < np.inf:
-            raise InputError(f"Phantom: inertia is {self.inertia!r}, expected a number >= 0")
-        check_directions("Phantom", self.directions, 2)
-        check_directions("Phantom", self.sliding_directions, 2, "sliding_directions")
         if self.sliding_directions > 2 and not self.lateral:
             raise InputError(
                 f"Phantom: sliding_directions is {self.sliding_directions} without lateral friction, expected 2"
             )
-        super().__post_init__()
+        super().__post_init__()  # type: ignore[misc]  # made by `checked`
 
     def posed(self, rows: ActiveRows) -> Posed:
         E, F = axes(self.directions, rows.dimension), axes(self.sliding_directions, rows.dimension)

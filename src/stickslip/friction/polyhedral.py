@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 
-from stickslip.errors import InputError
+from stickslip.checks import checked, number, wholes
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import Unknowns, posed_lcp, posed_mixed, room_for_unknowns
 from stickslip.friction.directions import polyhedral_directions
@@ -33,21 +34,26 @@ from stickslip.friction.stabilisation import Stabilisation
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Vector
 
+MOST_DIRECTIONS = 1000  # each is an unknown of every contact
+DIRECTIONS, AXES = wholes(3, MOST_DIRECTIONS), wholes(2, MOST_DIRECTIONS)  # kinds of argument
+
+
+def angle(owner: str, field: str, value: Any) -> float:
+    """A kind of argument."""
+    return number(owner, field, value, "an angle in rad")
+
 
 @dataclass(frozen=True)
+@checked(directions=DIRECTIONS, offset=angle)
 class Polyhedral(Formulation):
     """Friction with a polyhedral cone; the formulations made of it choose how gaps are met."""
 
-    directions: int = 8  # of friction, in the tangent plane; 2 in the plane, whatever is said here
+    # of friction, in the tangent plane; 2 in the plane, whatever is said here. An odd number is a polygon without the
+    # opposites of its corners: friction then depends on the sense of motion, by up to 1 - cos(π / directions)
+    directions: int = 8
     _: KW_ONLY
     offset: float = 0.0  # angle of the first direction from the first tangent   [rad]
     stabilisation: Stabilisation = None
-
-    def __post_init__(self) -> None:
-        check_directions(type(self).__name__, self.directions, 3)
-        if not (isinstance(self.offset, int | float) and math.isfinite(self.offset)):
-            raise InputError(f"{type(self).__name__}: offset is {self.offset!r}, expected an angle in rad")
-        super().__post_init__()
 
     def posed(self, rows: ActiveRows) -> Posed:
         """Without a starting point: of the methods of `auto` Lemke's then comes first, and it takes none."""
@@ -90,8 +96,3 @@ def polyhedral_unknowns(D, mu, lower, upper):
         row[joint + j, 0], value[joint + j, 0] = d * k + j, 1.0
         low[joint + j], high[joint + j] = lower[j], upper[j]
     return unknowns
-
-
-def check_directions(owner: str, directions: int, least: int, name: str = "directions") -> None:
-    if not (isinstance(directions, int) and directions >= least):
-        raise InputError(f"{owner}: {name} is {directions!r}, expected a whole number of at least {least}")

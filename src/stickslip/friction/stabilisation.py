@@ -30,28 +30,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from stickslip.errors import InputError
+from stickslip.checks import Refused, bound, checked, fraction, instance, not_negative
 
 TOUCHING = 1e-9  # gaps up to this are rounding   [m]
 
 
+def deceleration(owner: str, field: str, value: Any) -> float:
+    found = bound(owner, field, value, "a positive deceleration, or inf")
+    if found == 0:
+        raise Refused(owner, field, value, "a positive deceleration, or inf")
+    return found
+
+
 @dataclass(frozen=True)
+@checked(recovery=fraction, brake=deceleration)
 class Gap:
     """The gap term ψ/h, with a share of an overlap taken back in a step, deep ones gently."""
 
     recovery: float = 1.0
     brake: float = math.inf  # deceleration that stops at the surface what is pushed out   [m/s²]
 
-    def __post_init__(self) -> None:
-        if not self.brake > 0:
-            raise InputError(f"Gap: brake is {self.brake!r}, expected a positive deceleration, or inf")
-        if not 0 <= self.recovery <= 1:
-            raise InputError(f"Gap: recovery is {self.recovery!r}, expected a share from 0 to 1")
-
 
 @dataclass(frozen=True)
+@checked(stiffness=bound, damping=not_negative, stiffness_tangent=bound, damping_tangent=not_negative)
 class Relaxation:
     """Springs and dampers; where a value is None, it is the contact's own."""
 
@@ -60,22 +63,8 @@ class Relaxation:
     stiffness_tangent: float | None = None  # [N/m]
     damping_tangent: float | None = None  # [N s/m]
 
-    def __post_init__(self) -> None:
-        for name in ("stiffness", "damping", "stiffness_tangent", "damping_tangent"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise InputError(f"Relaxation: {name} is {value!r}, expected a number >= 0 or None")
-
 
 Stabilisation: TypeAlias = Gap | Relaxation | None
 GAP, GENTLE, RELAXATION = Gap(1.0), Gap(0.2, brake=1.0), Relaxation()  # the defaults
-
-
-def check_stabilisation(owner: str, stabilisation: Stabilisation) -> None:
-    if not (stabilisation is None or isinstance(stabilisation, Gap | Relaxation)):
-        raise InputError(f"{owner}: stabilisation is {stabilisation!r}, expected Gap(), Relaxation() or None")
-
-
-def check_relaxation(owner: str, stabilisation: Relaxation) -> None:
-    if not isinstance(stabilisation, Relaxation):
-        raise InputError(f"{owner}: stabilisation is {stabilisation!r}, expected Relaxation()")
+RELAXING = instance(Relaxation, expected="Relaxation()")  # kinds of argument
+STABILISATION = instance(Gap, Relaxation, type(None), expected="Gap(), Relaxation() or None")

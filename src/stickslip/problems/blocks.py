@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import as_floats, vector
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.matrix import Dense, Matrix, Vector, not_negative, square, vector
+from stickslip.problems.matrix import Dense, Matrix, Vector, not_negative, square
 
 
 class ContactBlocks(NamedTuple):
@@ -131,7 +132,7 @@ class OfContacts:
 
     def value(self, r: Vector) -> Vector:
         """u = W r + q. A diverged r overflows to inf or nan without a warning: the residual is what tells."""
-        r = np.ascontiguousarray(r, np.float64)
+        r = as_floats(type(self).__name__, "r", r)
         if r.shape != self.q.shape:  # kernels check nothing
             raise InputError(f"{type(self).__name__}: r has shape {r.shape}, expected {self.q.shape}")
         u = np.empty_like(self.q)

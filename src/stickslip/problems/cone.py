@@ -27,19 +27,10 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
+from stickslip.checks import checked, instance, one_of, vector
 from stickslip.errors import InputError
 from stickslip.problems.blocks import OfContacts, contact_weights
-from stickslip.problems.matrix import (
-    Dense,
-    Indices,
-    Matrix,
-    Sparse,
-    Vector,
-    as_sparse,
-    canonical,
-    square,
-    vector,
-)
+from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_sparse, canonical, square
 
 Law = Literal["coulomb", "associated"]
 LAWS = get_args(Law)
@@ -66,6 +57,7 @@ class BodyForm:
 
 
 @dataclass(frozen=True, eq=False)
+@checked(bodies=instance(BodyForm), law=one_of(*LAWS))
 class ConeProblem(OfContacts):
     """Find r with  u = W r + q,  K ∋ r ⊥ u + μ|u_t| e_n ∈ K*, contact by contact, (1) of problems/cone.py."""
 
@@ -79,8 +71,6 @@ class ConeProblem(OfContacts):
 
     def __post_init__(self) -> None:
         self.check("mu", "a friction coefficient")
-        if self.law not in LAWS:
-            raise InputError(f"ConeProblem: law is {self.law!r}, expected one of {', '.join(LAWS)}")
         if self.bodies is not None and self.bodies.w.size != self.q.size:
             raise InputError(
                 f"ConeProblem: bodies.H has {self.bodies.w.size} columns, expected {self.q.size} as q has entries"
@@ -89,7 +79,8 @@ class ConeProblem(OfContacts):
     @classmethod
     def from_bodies(cls, M: Any, H: Any, f: Any, mu: Any, w: Any | None = None, law: Law = "coulomb") -> ConeProblem:
         """From the global form. W is assembled sparsely, one connected block of M at a time."""
-        columns = np.shape(H)[1] if np.ndim(H) == 2 else 0  # a wrong H is refused by BodyForm
+        H = canonical("ConeProblem", "H", H)
+        columns = H.shape[1] if H.ndim == 2 else 0  # a wrong H is refused by BodyForm
         bodies = BodyForm(M, H, f, np.zeros(columns) if w is None else w)
         W, free = delassus(bodies.M, bodies.H, bodies.f)
         return cls(W, free + bodies.w, mu, bodies, law)

@@ -18,10 +18,11 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.checks import checked, instance
 from stickslip.jit import bare, kernel
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.matrix import Indices, Vector
-from stickslip.problems.residual import TINY, cone_map_length, length, point
+from stickslip.problems.matrix import Indices, Vector, point
+from stickslip.problems.residual import TINY, cone_map_length, length
 
 RESOLVED = 1e-12  # of the impulses: no solution resolves more
 
@@ -38,10 +39,11 @@ OPEN, STICK, SLIP = (int(state) for state in State)
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@checked(problem=instance(ConeProblem))
 def contact_states(problem: ConeProblem, r: ArrayLike, u: Vector | None = None) -> Indices:
     """State of each contact; OPEN where r is not finite."""
-    impulses = point(r, problem.size)
-    velocities = problem.value(impulses) if u is None else u
+    impulses = point("contact states", "r", r, problem.size)
+    velocities = problem.value(impulses) if u is None else point("contact states", "u", u, problem.size)
     d, rho = problem.dimension, problem.weights
     p, v = impulses.reshape(-1, d), rho[:, None] * velocities.reshape(-1, d)
     sliding = np.linalg.norm(v[:, 1:], axis=1)
@@ -54,10 +56,11 @@ def contact_states(problem: ConeProblem, r: ArrayLike, u: Vector | None = None) 
     return np.where(pressed, np.where(slips, State.SLIP, State.STICK), State.OPEN)
 
 
+@checked(problem=instance(ConeProblem))
 def contact_residuals(problem: ConeProblem, r: ArrayLike, u: Vector | None = None) -> Vector:
     """|F_i| / max(|q|, |r|, |u|) of each contact, F = r - P_K(r - ũ): its square is its part of the residual's."""
-    impulses = point(r, problem.size)
-    velocities = problem.value(impulses) if u is None else u
+    impulses = point("contact states", "r", r, problem.size)
+    velocities = problem.value(impulses) if u is None else point("contact states", "u", u, problem.size)
     scale = max(length(problem.q), length(impulses), length(velocities))
     parts = map_lengths(problem, impulses, velocities, np.ones(problem.contacts))
     return parts / (scale if TINY < scale < np.inf else 1.0)

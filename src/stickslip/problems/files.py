@@ -41,6 +41,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.checks import checked, count, shown
+from stickslip.checks import path as file_path
 from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.problems.cone import LAWS, BodyForm, ConeProblem, Law
 from stickslip.problems.cylinder import CylinderProblem
@@ -56,15 +58,18 @@ from stickslip.problems.friction_sets import (
 )
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_sparse, shortened
+from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_sparse
 from stickslip.problems.mixed import MixedLCP
 
 Saved: TypeAlias = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
 
 MAX_BYTES = 8 * 2**30
+MOST_PACKED = 1100  # times smaller can deflate make zeros
+UNHELD = 2**16  # bytes that a dataset may have without any in the file
 LAYOUTS = ("fclib_local", "fclib_global", "lcp", "mlcp", "box", "cylinder", "limit_surface")
 
 
+@checked(path=file_path, max_bytes=count)
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Saved:
     """The problem in an HDF5 file. Datasets that declare more than `max_bytes` together are not read."""
     import h5py
@@ -88,6 +93,7 @@ def check_hdf5(name: str) -> None:
         raise InputError("this is not an HDF5 file")
 
 
+@checked(path=file_path)
 def save(problem: Saved, path: str | os.PathLike[str]) -> None:
     """Write the problem, exactly. The file appears complete or not at all, and replaces an older one at once."""
     import h5py
@@ -113,11 +119,7 @@ class Reader:
 
     def node(self, path: str) -> Any:
         """The group or dataset at `path`; None if there is none."""
-        node = self.file
-        for name in path.split("/"):
-            with readable(f"/{path}"):
-                node = node[name] if hasattr(node, "keys") and name in node else None
-        return node
+        return own_node(self.file, path)
 
     def array(self, path: str, shape: tuple[int | None, ...], kinds: str, expected: str) -> NDArray[Any]:
         """The numbers at `path`, whose type is one of `kinds` and whose shape is `shape`; None fits any length."""
@@ -137,6 +139,7 @@ class Reader:
                 f"/{path} has shape {found}, which brings the problem to {self.declared} bytes, "
                 f"expected at most max_bytes = {self.max_bytes}"
             )
+        check_held(dataset, path)
         with readable(f"/{path}"):
             return np.asarray(dataset[()])
 
@@ -158,13 +161,44 @@ class Reader:
         return int(self.integers(path, *shape).item())
 
 
+def own_node(file: Any, path: str) -> Any:
+    """The group or dataset at a path of an open file, None if there is none. A file may name others by links, and have
+    us read what its sender could not; such links are refused."""
+    import h5py
+
+    node = file
+    for name in path.split("/"):
+        with readable(f"/{path}"):
+            link = node.get(name, getlink=True) if hasattr(node, "keys") else None
+            strange = link is not None and not isinstance(link, h5py.HardLink)
+        if link is None or strange:
+            break
+        with readable(f"/{path}"):
+            node = node[name]
+            strange = isinstance(node, h5py.Dataset) and (node.is_virtual or bool(node.external))
+    if strange:
+        raise InputError(f"/{path} is a link to something else, expected the data in the file itself")
+    return None if link is None else node
+
+
+def check_held(dataset: Any, path: str, packed: int = MOST_PACKED) -> None:
+    """Does the file hold what a dataset says that it has? HDF5 would make up zeros, of any size."""
+    with readable(f"/{path}"):
+        said, held = math.prod(dataset.shape) * dataset.dtype.itemsize, dataset.id.get_storage_size()
+    if said > UNHELD + packed * held:
+        raise InputError(f"/{path} has shape {dataset.shape} but {held} bytes in the file, expected its numbers there")
+
+
 @contextlib.contextmanager
 def readable(what: str) -> Iterator[None]:
     """HDF5 answers damage with errors of many types; they become one."""
     try:
         yield
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{what} cannot be read, the file is truncated or damaged ({error})") from None
+    except InputError:
+        raise
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{what} cannot be read, the file is truncated or damaged ({reason})") from None
 
 
 def read_problem(reader: Reader) -> Saved:
@@ -217,10 +251,10 @@ def read_mlcp(reader: Reader) -> MixedLCP:
     if strange.any():
         row = int(np.argmax(strange))
         raise InputError(f"/mlcp/is_comp[{row}] is {complementary[row]}, expected 0 (free) or 1 (complementary)")
-    for name, what, count in (("n", 0, q.size - complementary.sum()), ("m", 1, complementary.sum())):
+    for name, what, wanted in (("n", 0, q.size - complementary.sum()), ("m", 1, complementary.sum())):
         stated = reader.integer(f"mlcp/{name}")
-        if stated != count:
-            raise InputError(f"/mlcp/{name} is {stated}, expected {count}, the number of rows with is_comp = {what}")
+        if stated != wanted:
+            raise InputError(f"/mlcp/{name} is {stated}, expected {wanted}, the number of rows with is_comp = {what}")
     M = read_matrix(reader, "mlcp/M", (q.size, q.size))
     return MixedLCP(M, q, np.where(complementary, 0.0, -np.inf), np.full(q.size, np.inf))
 
@@ -263,7 +297,7 @@ def read_law(reader: Reader, group: str) -> Law:
     """Coulomb's law unless the attribute `law` of the group names another."""
     law = reader.attribute(group, "law", "coulomb")
     if not isinstance(law, str) or law not in LAWS:
-        raise InputError(f"the attribute law of /{group} is {shortened(law)}, expected one of {', '.join(LAWS)}")
+        raise InputError(f"the attribute law of /{group} is {shown(law)}, expected one of {', '.join(LAWS)}")
     return cast(Law, law)
 
 

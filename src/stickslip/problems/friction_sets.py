@@ -35,10 +35,11 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.checks import Refused, checked, floats, instance, shown, tuple_of
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import invert_block
-from stickslip.problems.matrix import Dense, Indices, Vector, canonical
+from stickslip.problems.matrix import Dense, Indices, Vector
 
 BALL, MIXED, POLYHEDRON, GAUGE = range(4)
 NO_PLANES = np.zeros((0, 3))
@@ -98,7 +99,7 @@ class Polyhedron:
     planes: Dense  # (m, 3)   N
 
     def __post_init__(self) -> None:
-        planes = canonical("Polyhedron", "planes", self.planes)
+        planes = floats("Polyhedron", "planes", self.planes)
         if planes.ndim != 2 or planes.shape[1] != 3:
             raise InputError(f"Polyhedron: planes has shape {planes.shape}, expected (m, 3)")
         object.__setattr__(self, "planes", planes)
@@ -108,7 +109,11 @@ class Polyhedron:
     @classmethod
     def inside_ellipsoid(cls, directions: ArrayLike) -> Polyhedron:
         """The polyhedron whose faces touch the unit ball in the given directions (m, 3)."""
-        rows = np.asarray(directions, np.float64)
+        rows = floats("Polyhedron.inside_ellipsoid", "directions", directions)
+        if rows.ndim != 2 or rows.shape[1] != 3 or not rows.any(axis=1).all():
+            raise Refused(
+                "Polyhedron.inside_ellipsoid", "directions", directions, "directions (m, 3), none of them zero"
+            )
         return cls(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
     @cached_property
@@ -160,8 +165,8 @@ class FrictionMap:
     radius: ClassVar[float] = math.nan  # not known
 
     def __post_init__(self) -> None:
-        if not callable(self.f):
-            raise InputError(f"FrictionMap: f is {self.f!r}, expected a function of 8 numbers that returns 4")
+        if not callable(self.f) or isinstance(self.f, type):
+            raise Refused("FrictionMap", "f", self.f, "a function of 8 numbers that returns 4")
         check_gauge(self.f)
         _ = self.plain  # what cannot be compiled is refused here
 
@@ -215,6 +220,7 @@ ELLIPSOID = Ellipsoid()
 
 
 @dataclass(frozen=True, eq=False)
+@checked(sets=tuple_of(instance(Ellipsoid, Mixed, Polyhedron, FrictionMap)))
 class FrictionSets:
     """One set for each contact."""
 
@@ -233,7 +239,7 @@ def friction_set(owner: str, given: Any, contacts: int) -> FrictionSet | Frictio
     expected = "Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f), for all contacts or one for each"
     sets = given.sets if isinstance(given, FrictionSets) else tuple(given) if isinstance(given, Sequence) else (given,)
     if not all(isinstance(each, Ellipsoid | Mixed | Polyhedron | FrictionMap) for each in sets):
-        raise InputError(f"{owner}: surface is {given!r}, expected {expected}")
+        raise Refused(owner, "surface", given, expected)
     if not isinstance(given, FrictionSets | Sequence):
         return sets[0]
     if len(sets) != contacts:
@@ -270,8 +276,11 @@ def check_gauge(f: Gauge) -> None:
     points = np.random.default_rng(0).normal(size=(SAMPLES, 3))
 
     def at(s: Vector) -> tuple[float, Vector]:
-        value, *slope = f(*map(float, s), 0.1, 0.0, 0.0, 0.0, 0.0)
-        return float(value), np.array(slope, np.float64)
+        try:
+            value, n_t, n_o, n_r = f(*map(float, s), 0.1, 0.0, 0.0, 0.0, 0.0)
+            return float(value), np.array([n_t, n_o, n_r], np.float64)
+        except Exception as error:  # whatever the user's function raises, or returns
+            raise InputError(f"FrictionMap: f at s = {shown(s)} fails: {shown(error)}, expected 4 numbers") from error
 
     for a, b in itertools.pairwise(points):
         (f_a, n_a), (f_b, _), (f_m, _), (f_2, _) = at(a), at(b), at(0.5 * (a + b)), at(2 * a)

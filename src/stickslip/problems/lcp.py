@@ -11,7 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from stickslip.problems.matrix import Matrix, Vector, affine, square, vector
+from stickslip.checks import vector
+from stickslip.problems.matrix import Matrix, Vector, affine, point, square
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class LCP:
 
     def value(self, z: Vector) -> Vector:
         """w = M z + q."""
-        return affine(self.M, z, self.q)
+        return affine(self.M, point("LCP", "z", z, self.size), self.q)
 
     def __repr__(self) -> str:
         return f"LCP(n={self.size})"

@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import as_floats, finite, vector
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import ContactBlocks, contact_blocks, contact_weights
@@ -41,19 +42,7 @@ from stickslip.problems.friction_sets import (
     nearest,
     sets_data,
 )
-from stickslip.problems.matrix import (
-    Dense,
-    Indices,
-    Matrix,
-    Vector,
-    affine,
-    as_floats,
-    both_sides,
-    finite,
-    not_negative,
-    square,
-    vector,
-)
+from stickslip.problems.matrix import Dense, Indices, Matrix, Vector, affine, both_sides, not_negative, square
 
 TINY = float(np.finfo(np.float64).eps)
 
@@ -103,7 +92,7 @@ class LimitSurfaceProblem:
 
     def value(self, c: Vector) -> Vector:
         """a = A c + b."""
-        c = np.ascontiguousarray(c, np.float64)
+        c = as_floats("LimitSurfaceProblem", "c", c)
         if c.shape != self.b.shape:
             raise InputError(f"LimitSurfaceProblem: c has shape {c.shape}, expected {self.b.shape}")
         return affine(self.A, c, self.b)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from stickslip.checks import as_floats, finite
 from stickslip.errors import InputError
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -37,10 +38,10 @@ def canonical(owner: str, name: str, value: ArrayLike | Any) -> Matrix:
 def canonical_sparse(owner: str, name: str, value: Any) -> Sparse:
     if value.dtype.kind not in "biuf":
         raise InputError(f"{owner}: {name} has entries of type {value.dtype}, expected real numbers")
-    matrix: Sparse = sparse.csr_array(value).astype(np.float64, copy=False)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the caller's arrays stay as they are
-        matrix.sum_duplicates()
+    check_indices(owner, name, value)
+    matrix: Sparse = sparse.csr_array(value, dtype=np.float64, copy=True)  # the caller's arrays stay his
+    matrix.has_canonical_format = False  # his word for it is not taken: SciPy keeps a flag that he may have set
+    matrix.sum_duplicates()
     if matrix.indices.dtype != np.int32 and max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max:
         indices, starts = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
         matrix = sparse.csr_array((matrix.data, indices, starts), shape=matrix.shape)
@@ -52,17 +53,28 @@ def canonical_sparse(owner: str, name: str, value: Any) -> Sparse:
     return matrix
 
 
-def vector(owner: str, name: str, value: ArrayLike, size: int | None = None, infinite: bool = False) -> Vector:
-    """A float64 vector of the given size; NaN never passes, infinities only where they mean something."""
-    array = as_floats(owner, name, value)
-    if array.ndim != 1 or (size is not None and array.size != size):
-        expected = "a vector" if size is None else f"({size},)"
-        raise InputError(f"{owner}: {name} has shape {array.shape}, expected {expected}")
-    if not infinite:
-        finite(owner, name, array)
-    elif np.isnan(array).any():
-        raise InputError(f"{owner}: {name}[{int(np.isnan(array).argmax())}] is nan, expected a number or an infinity")
-    return array
+def check_indices(owner: str, name: str, value: Any) -> None:
+    """Refuse a sparse matrix whose indices lie outside of it: kernels, and SciPy itself, would read elsewhere."""
+    if value.format in ("csr", "csc", "bsr"):
+        rows, columns = value.shape if value.format != "csc" else value.shape[::-1]
+        if value.format == "bsr":
+            rows, columns = rows // value.blocksize[0], columns // value.blocksize[1]
+        indices, starts = np.asarray(value.indices), np.asarray(value.indptr)
+        count = min(indices.size, value.data.shape[0])
+        if starts.shape != (rows + 1,) or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > count:
+            raise InputError(
+                f"{owner}: {name} has row starts that do not fit its {count} entries, expected them to rise from 0"
+            )
+        outside = (indices[: starts[-1]] < 0) | (indices[: starts[-1]] >= columns)
+    elif value.format == "coo":
+        indices = np.concatenate([np.asarray(each) for each in value.coords])
+        limit = np.repeat(value.shape, [np.size(each) for each in value.coords])
+        outside = (indices < 0) | (indices >= limit)
+    else:
+        return  # the other formats are made of these, or checked by SciPy
+    if outside.any():
+        worst = int(indices[: outside.size][outside][0])
+        raise InputError(f"{owner}: {name} has an entry with index {worst}, expected indices within {value.shape}")
 
 
 def not_negative(owner: str, name: str, values: NDArray[np.float64], expected: str) -> None:
@@ -71,22 +83,12 @@ def not_negative(owner: str, name: str, values: NDArray[np.float64], expected: s
         raise InputError(f"{owner}: {name}{list(where)} is {values[where]:g}, expected {expected} >= 0")
 
 
-def as_floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "biufO":  # text such as "1" would be converted, complex numbers cut
-            raise TypeError
-        return np.ascontiguousarray(array, np.float64) if array.ndim else array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{owner}: {name} is {shortened(value)}, expected an array of real numbers") from None
-
-
-def finite(owner: str, name: str, array: NDArray[np.float64]) -> None:
-    good = np.isfinite(array)
-    if not good.all():
-        where = tuple(int(i) for i in np.unravel_index(int(np.argmin(good)), array.shape))
-        index = ", ".join(map(str, where))
-        raise InputError(f"{owner}: {name}[{index}] is {array[where]}, expected a finite number")
+def point(owner: str, name: str, x: ArrayLike, size: int) -> Vector:
+    """An iterate: NaN and Inf may be in it, and the residual is then inf."""
+    array = as_floats(owner, name, x)
+    if array.shape != (size,):
+        raise InputError(f"{owner}: {name} has shape {array.shape}, expected ({size},)")
+    return array
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -94,11 +96,6 @@ def affine(matrix: Matrix, x: Vector, offset: Vector) -> Vector:
     """matrix x + offset. A diverged x overflows to inf or nan without a warning: the residual is what tells."""
     y: Vector = matrix @ x + offset
     return y
-
-
-def shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def density(matrix: Matrix) -> float:

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from stickslip.checks import vector
 from stickslip.errors import InputError
 from stickslip.problems.cone import BodyForm, ConeProblem
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Dense, Indices, Sparse, Vector, as_sparse, vector
+from stickslip.problems.matrix import Dense, Indices, Sparse, Vector, as_sparse
 from stickslip.problems.mixed import MixedLCP
 
 STEP = 1e-3  # h [s]

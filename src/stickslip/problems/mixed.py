@@ -17,8 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from stickslip.checks import vector
 from stickslip.errors import InputError
-from stickslip.problems.matrix import Matrix, Vector, affine, square, vector
+from stickslip.problems.matrix import Matrix, Vector, affine, point, square
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class MixedLCP:
 
     def value(self, z: Vector) -> Vector:
         """w = M z + q."""
-        return affine(self.M, z, self.q)
+        return affine(self.M, point("MixedLCP", "z", z, self.size), self.q)
 
     def __repr__(self) -> str:
         free = int((np.isinf(self.lower) & np.isinf(self.upper)).sum())

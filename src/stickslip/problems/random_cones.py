@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from stickslip.errors import InputError
+from stickslip.checks import checked, one_of, whole, wholes
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Vector
 
@@ -38,14 +38,10 @@ class ConeKind:
     why: str
 
 
+@checked(contacts=wholes(1, 100_000), seed=whole, dimension=wholes(2, 3))
 def random_cone(kind: str, contacts: int, seed: int = 0, dimension: int = 3) -> ConeProblem:
     """A friction problem of one of the `CONE_KINDS`, with 2 or 3 components a contact."""
-    if kind not in CONE_KINDS:
-        raise InputError(f"random_cone: kind is {kind!r}, expected one of {', '.join(CONE_KINDS)}")
-    if contacts < 1:
-        raise InputError(f"random_cone: contacts is {contacts}, expected at least 1")
-    if dimension not in (2, 3):
-        raise InputError(f"random_cone: dimension is {dimension}, expected 2 or 3")
+    one_of(*CONE_KINDS)("random_cone", "kind", kind)
     return CONE_KINDS[kind].make(np.random.default_rng(seed), contacts, dimension)
 
 

@@ -19,6 +19,14 @@ are "solved" by huge impulses. So a residual of tol is believed only if the velo
 ρ_i = d / tr(W_ii), in which each W_ii has trace d and impulses compare with velocities: see `judge`. ε |r| is what
 rounding hides of u in r - ũ.
 
+Sums in another order give other residuals. An answer to a (mixed) LCP solves it only if no order would give more than
+tol: with w_i uncertain by
+
+    e_i = (2 + √n_i) ε (Σ_j |M_ij z_j| + |q_i|),    n_i the number of terms,
+
+wherever the residual of row i depends on it. Where terms cancel so far that e alone exceeds tol, no answer in this
+arithmetic can be trusted to tol, and none is called solved.
+
 With step length 1 in the projection the cone residual depends on units. `unit_free_residual` does not: it
 projects with ρ_i and weighs velocities by ρ_i in the norms.
 """
@@ -30,15 +38,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
-from stickslip.errors import InputError
+from stickslip.checks import checked, instance
 from stickslip.jit import kernel
 from stickslip.problems.blocks import ContactBlocks, contact_weights, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
-from stickslip.problems.matrix import Vector
+from stickslip.problems.matrix import Vector, point
 from stickslip.problems.mixed import MixedLCP
 
 TINY = float(np.finfo(np.float64).eps)
@@ -49,15 +58,13 @@ SMALL = 1e-100  # a sum of squares between this and its inverse has lost nothing
 PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem, LimitSurfaceProblem)
 
 
+@checked(problem=instance(*PROBLEMS))
 def residual(problem: Any, x: ArrayLike, y: Vector | None = None) -> float:
     """The residual of x by the problem's own yardstick; y is problem.value(x) where it is at hand."""
-    if not isinstance(problem, PROBLEMS):
-        names = ", ".join(kind.__name__ for kind in PROBLEMS)
-        raise InputError(f"residual: {type(problem).__name__} has none, expected one of {names}")
-    x = point(x, problem.size)
+    x = point("residual", "x", x, problem.size)
     if isinstance(problem, LimitSurfaceProblem):
         return judge_limit_surface(problem, x, math.inf)[1]
-    y = problem.value(x) if y is None else y
+    y = problem.value(x) if y is None else point("residual", "y", y, problem.size)
     if isinstance(problem, LCP):
         return float(relative_min_map(x, y, problem.q))
     if isinstance(problem, MixedLCP):
@@ -79,23 +86,46 @@ def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:
         return judge_limit_surface(problem, x, tol)
     y = problem.value(x)
     error = residual(problem, x, y)
-    return y, error, error <= tol
+    return y, error, error <= tol and rounded_residual(problem, x, y) <= tol
 
 
+def residual_scale(problem: LCP | MixedLCP) -> float:
+    """What the residual is relative to."""
+    conic = isinstance(problem, LCP) or problem.is_conic
+    scale = float(length(problem.q)) + (0.0 if conic else 1.0)
+    return scale if scale > TINY else 1.0
+
+
+def row_errors(problem: LCP | MixedLCP, x: Vector, y: Vector) -> Vector:
+    """How wrong each row is for its own size, whatever its units: errors of w_i over the sum of the sizes of its terms,
+    errors of z_i by what they change in every w, likewise."""
+    size = abs(problem.M)
+    terms = size @ np.abs(x) + np.abs(problem.q)
+    terms = np.where(terms > 0.0, terms, 1.0)
+    off = np.clip(y, x - problem.upper, x - problem.lower)
+    beside = off != y  # there the error is one of z
+    changes = size.multiply(1.0 / terms[:, None]).max(axis=0) if sparse.issparse(size) else size / terms[:, None]
+    most = np.asarray(changes.toarray() if sparse.issparse(changes) else changes.max(axis=0, initial=0.0)).ravel()
+    return np.abs(off) * np.where(beside, most, 1.0 / terms)
+
+
+def rounded_residual(problem: LCP | MixedLCP, x: Vector, y: Vector) -> float:
+    """The greatest residual that sums in another order may give."""
+    q, lower, upper = problem.q, problem.lower, problem.upper
+    if sparse.issparse(problem.M):
+        terms, count = abs(problem.M) @ np.abs(x) + np.abs(q), np.diff(problem.M.indptr)
+    else:
+        terms, count = sizes_of_terms(problem.M, x, q), q.size
+    return float(relative_box_map_up_to(x, y, q, lower, upper, (2.0 + np.sqrt(count)) * TINY * terms))
+
+
+@checked(problem=instance(ConeProblem))
 def unit_free_residual(problem: ConeProblem, x: ArrayLike) -> float:
     """The cone residual with ρ_i = d / tr(W_ii): the same whatever the units of force and velocity."""
-    r = point(x, problem.size)
+    r = point("residual", "x", x, problem.size)
     u, one, rho = problem.value(r), np.ones(problem.contacts), problem.weights
     distance, *sizes = cone_lengths(r, u, problem.q, problem.mu, problem.shift, one, rho)
     return relative(distance, *sizes, smallest=0.0)  # no unit to compare with
-
-
-def point(x: ArrayLike, size: int) -> Vector:
-    """x as the kernels take it. NaN and Inf may be in it: the residual is then inf."""
-    array = np.ascontiguousarray(x, np.float64)
-    if array.shape != (size,):
-        raise InputError(f"residual: x has shape {array.shape}, expected ({size},)")
-    return array
 
 
 def relative(distance: float, *lengths: float, smallest: float = TINY) -> float:
@@ -146,6 +176,33 @@ def relative_box_map(z, w, q, lower, upper):
     for i in range(z.size):
         conic = conic and (lower[i] == 0.0 or lower[i] == -np.inf) and (upper[i] == 0.0 or upper[i] == np.inf)
     return over(box_map_length(z, w, lower, upper), length(q) if conic else 1.0 + length(q))
+
+
+@kernel
+def sizes_of_terms(M, z, q):
+    """Σ_j |M_ij z_j| + |q_i|, without a matrix |M|."""
+    terms = np.abs(q)
+    for i in range(q.size):
+        for j in range(q.size):
+            terms[i] += abs(M[i, j] * z[j])
+    return terms
+
+
+@kernel
+def relative_box_map_up_to(z, w, q, lower, upper, error):
+    """The largest |z - P(z - w')| over all w' within `error` of w, relative as in `relative_box_map`."""
+    conic, map_ = True, np.empty(z.size)
+    for i in range(z.size):
+        conic = conic and (lower[i] == 0.0 or lower[i] == -np.inf) and (upper[i] == 0.0 or upper[i] == np.inf)
+        at_least = abs(median(z[i] - upper[i], w[i] - error[i], z[i] - lower[i]))
+        map_[i] = max(at_least, abs(median(z[i] - upper[i], w[i] + error[i], z[i] - lower[i])))
+    return over(length(map_), length(q) if conic else 1.0 + length(q))
+
+
+@kernel
+def median(low, x, high):
+    """x brought between low and high; z - P(z - w) is w between z - upper and z - lower."""
+    return min(max(x, low), high)
 
 
 @kernel

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import Refused, checked, instance
 from stickslip.scene.descriptions import (
     Body,
     BodyDescription,
@@ -28,8 +29,8 @@ from stickslip.scene.friction_law import UNDECIDED, FrictionLaw, FrictionTable, 
 from stickslip.scene.materials import Material, PairTable, check_damper, column, combine
 from stickslip.scene.model import Floats, Integers, Kind, Model, Motors, State
 from stickslip.scene.scene import WORLD, Scene
-from stickslip.scene.shapes import Plane, model_size
-from stickslip.scene.values import Refused, frame_along, rotated, rotation_matrix, turning, vector
+from stickslip.scene.shapes import AnyShape, Hull, Plane, model_size
+from stickslip.scene.values import frame_along, rotated, rotation_matrix, turning, vector
 
 
 class StateView:
@@ -98,6 +99,7 @@ class Drives:
             state.velocity[body.index, 3:] = turning(owner, "spin", angular, self.planar)
 
 
+@checked(scene=instance(Scene))
 def compile_scene(scene: Scene) -> tuple[Model, State, Drives]:
     """The arrays and functions of a scene as it is now."""
     bodies = [*scene.descriptions, *([WORLD_BODY] if scene.needs_world else [])]
@@ -145,18 +147,18 @@ def body_arrays(scene: Scene, bodies: list[BodyDescription], masses: list[MassPr
     inertia = np.array([properties.inertia for properties in masses], np.float64).reshape(count, 3, 3)
     inverse_mass = np.repeat(1.0 / mass[:, None], 3, axis=1)
     inverse_inertia = np.zeros((count, 3, 3))
+    free = [i for i, body in enumerate(bodies) if body.kind is Kind.FREE]
+    turning = [i for i in free if not is_particle(bodies[i])]
     if scene.planar:
         inverse_mass[:, 1] = 0.0
-    for i, body in enumerate(bodies):
-        if body.kind is not Kind.FREE:
-            continue
-        if not is_particle(body):
-            if scene.planar:
-                inverse_inertia[i, 1, 1] = 1.0 / inertia[i, 1, 1]
-            else:
-                inverse_inertia[i] = inverse_symmetric(inertia[i])
-        if not (np.isfinite(inverse_mass[i]).all() and np.isfinite(inverse_inertia[i]).all() and mass[i] > 0):
-            raise Refused(f"body {body.name!r}", "mass", float(mass[i]), "a mass and an inertia that have an inverse")
+        inverse_inertia[turning, 1, 1] = 1.0 / inertia[turning, 1, 1]
+    elif turning:
+        inverse_inertia[turning] = inverse_symmetric(inertia[turning])
+    finite = np.isfinite(inverse_mass).all(axis=1) & np.isfinite(inverse_inertia).all(axis=(1, 2)) & (mass > 0)
+    for i in free:
+        if not finite[i]:
+            owner = f"body {bodies[i].name!r}"
+            raise Refused(owner, "mass", float(mass[i]), "a mass and an inertia that have an inverse")
     return {
         "kind": np.array([body.kind for body in bodies], np.int64),
         "mass": mass,
@@ -166,13 +168,15 @@ def body_arrays(scene: Scene, bodies: list[BodyDescription], masses: list[MassPr
     }
 
 
-def inverse_symmetric(matrix: Floats) -> Floats:
-    """The inverse, symmetric to the last bit; nan where there is none."""
+def inverse_symmetric(matrices: Floats) -> Floats:
+    """Their inverses, symmetric to the last bit; nan where there is none."""
     try:
-        inverse = np.linalg.inv(matrix)
+        inverse = np.linalg.inv(matrices)
     except np.linalg.LinAlgError:
-        return np.full_like(matrix, np.nan)
-    return (inverse + inverse.T) / 2
+        if len(matrices) == 1:
+            return np.full_like(matrices, np.nan)
+        return np.concatenate([inverse_symmetric(matrix[None]) for matrix in matrices])
+    return (inverse + inverse.transpose(0, 2, 1)) / 2
 
 
 def applied(scene: Scene, count: int) -> tuple[Floats, Floats]:
@@ -202,7 +206,8 @@ def drives_of(scene: Scene, frictions: FrictionTable | None, sets: SetTable | No
 
 def motors(scene: Scene) -> Motors:
     """What the joints are driven by, as the scene begins; a target that is not given is 0."""
-    return Motors(*(np.nan_to_num(column(scene.joints, name), posinf=np.inf) for name in Motors._fields))
+    columns = [column(scene.joints, name) for name in Motors._fields]
+    return Motors(*(np.where(np.isnan(values), 0.0, values) for values in columns))
 
 
 def at_point(body: Body, applied: Force) -> ForceFunction:
@@ -294,8 +299,9 @@ def shape_arrays(scene: Scene, bodies: list[BodyDescription], centre: Floats, ma
             rotation.append(frame_along(shape.normal))
             bound.append(math.inf)
         else:
-            position.append(np.array(shape.position) - centre[i])
             rotation.append(rotation_matrix(shape.orientation))
+            middle = rotation[-1] @ shape.middle if isinstance(shape, Hull) else 0.0
+            position.append(np.array(shape.position) + middle - centre[i])
             bound.append(shape.bound)
     return {
         "shape": integers(shape.kind for _, shape in placed),
@@ -305,6 +311,30 @@ def shape_arrays(scene: Scene, bodies: list[BodyDescription], centre: Floats, ma
         "shape_rotation": stack(rotation, 9).reshape(-1, 3, 3),
         "shape_bound": np.array(bound, np.float64),
         "shape_material": integers(material[i] for i, _ in placed),
+        **hull_arrays([shape for _, shape in placed]),
+    }
+
+
+def hull_arrays(shapes: list[AnyShape]) -> dict[str, Any]:
+    """The hulls among the shapes, seen from the centres of the boxes about them."""
+    ranges = np.zeros((len(shapes), 4), np.int64)
+    corners: list[Floats] = []
+    faces: list[Any] = []
+    rims: list[Any] = []
+    for row, shape in zip(ranges, shapes, strict=True):
+        if isinstance(shape, Hull):
+            row[0], row[2] = len(corners), len(faces)
+            seen = shape.hull.corners - shape.middle
+            for face in shape.hull.faces:
+                faces.append((*face.normal, face.height - face.normal @ shape.middle, len(rims), face.corners.size))
+                rims += [(*seen[corner], corner) for corner in face.corners]
+            corners += list(seen)
+            row[1], row[3] = len(corners), len(faces)
+    return {
+        "hull_range": ranges,
+        "hull_corner": stack(corners, 3),
+        "hull_face": stack(faces, 6),
+        "hull_rim": stack(rims, 4),
     }
 
 
@@ -315,7 +345,8 @@ def integers(values: Iterable[int]) -> Integers:
 def apart(scene: Scene, count: int) -> Integers:
     """Pairs that never touch: those said, and those a joint holds unless it lets them collide."""
     held = {tuple(sorted((joint.a, joint.b))) for joint in scene.joints if joint.b is not None and not joint.collide}
-    return np.unique(integers(a * count + b for a, b in scene.apart | held))
+    pairs = np.array([*(scene.apart | held)], np.int64).reshape(-1, 2)
+    return np.unique(pairs[:, 0] * count + pairs[:, 1])
 
 
 def joint_arrays(scene: Scene, position: Floats, rotation: list[Floats]) -> dict[str, Any]:

@@ -14,19 +14,11 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from stickslip.checks import Refused, as_floats, is_number, positive
 from stickslip.scene.materials import Material
 from stickslip.scene.model import Floats, Joint, Kind
-from stickslip.scene.shapes import AnyShape, Plane, Point
-from stickslip.scene.values import (
-    ORIGIN,
-    UPRIGHT,
-    Quaternion,
-    Refused,
-    Vector3,
-    is_number,
-    positive,
-    rotation_matrix,
-)
+from stickslip.scene.shapes import AnyShape, Hull, Plane, Point
+from stickslip.scene.values import ORIGIN, UPRIGHT, Quaternion, Vector3, rotation_matrix
 
 Matrix3: TypeAlias = tuple[Vector3, Vector3, Vector3]
 Motion: TypeAlias = Vector3 | Callable[[float], Any]  # of a moving body: constant, or a function of time
@@ -118,12 +110,26 @@ class MassProperties(NamedTuple):
 
 def extent(shapes: tuple[AnyShape, ...], planar: bool) -> float:
     """Volume, in the plane area, of all shapes together; a plane has none of its own."""
-    return sum((s.area if planar else s.volume) for s in shapes if not isinstance(s, Plane))
+    return sum(measure(shape, planar) for shape in shapes if not isinstance(shape, Plane))
+
+
+def measure(shape: Any, planar: bool) -> float:
+    return shape.area if planar else shape.volume
+
+
+def centroid(shape: Any) -> Floats:
+    """Of a shape, in the axes of its body."""
+    if isinstance(shape, Hull):
+        return shape.position + rotation_matrix(shape.orientation) @ shape.centroid
+    return np.array(shape.position)
+
+
+PARTICLE = (Point(),)
 
 
 def is_particle(body: BodyDescription) -> bool:
     """A particle does not turn."""
-    return body.inertia is None and body.shapes == (Point(),)
+    return body.inertia is None and body.shapes == PARTICLE
 
 
 def mass_properties(body: BodyDescription, planar: bool) -> MassProperties:
@@ -132,23 +138,24 @@ def mass_properties(body: BodyDescription, planar: bool) -> MassProperties:
     mass = body.density * total if body.mass is None else body.mass  # type: ignore[operator]
     if is_particle(body):
         return MassProperties(mass, np.zeros(3), np.zeros((3, 3)))
-    solids = [shape for shape in body.shapes if not isinstance(shape, Plane)]
+    solids: list[Any] = [shape for shape in body.shapes if not isinstance(shape, Plane)]
     centre = np.zeros(3)
     if body.centre is not None:
         centre = np.array(body.centre)
     elif total > 0:
         for shape in solids:
-            centre += (shape.area if planar else shape.volume) / total * np.array(shape.position)
+            centre += measure(shape, planar) / total * centroid(shape)
     if body.inertia is not None:
         return MassProperties(mass, centre, np.array(body.inertia))
     inertia = np.zeros((3, 3))
     for shape in solids:
-        d = np.array(shape.position) - centre
+        d = centroid(shape) - centre
         if planar:
             inertia[1, 1] += shape.moment + shape.area * (d @ d)
         else:
             turn = rotation_matrix(shape.orientation)
-            inertia += turn * np.array(shape.inertia) @ turn.T
+            own = np.array(shape.inertia)
+            inertia += (turn @ own if own.ndim == 2 else turn * own) @ turn.T
             inertia += shape.volume * ((d @ d) * np.eye(3) - np.outer(d, d))
     return MassProperties(mass, centre, mass / total * inertia)
 
@@ -160,8 +167,8 @@ def inertia_matrix(owner: str, value: Any, planar: bool) -> Matrix3:
         return (0.0, 0.0, 0.0), (0.0, moment, 0.0), (0.0, 0.0, 0.0)
     expected = "a positive number, three principal moments, or a symmetric 3 x 3 matrix"
     try:
-        given = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
+        given = as_floats(owner, "inertia", value)
+    except Refused:
         raise Refused(owner, "inertia", value, expected) from None
     if is_number(value):
         matrix = float(given) * np.eye(3)

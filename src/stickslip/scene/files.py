@@ -16,6 +16,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from stickslip.checks import Refused, checked, instance, positive, shown
+from stickslip.checks import path as file_path
 from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.scene import numbered_yaml, schema
 from stickslip.scene.descriptions import BodyDescription, Force, JointDescription, is_particle
@@ -23,8 +25,8 @@ from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.model import Joint, Kind
 from stickslip.scene.numbered_yaml import LineError, Path, dotted
 from stickslip.scene.scene import Scene
-from stickslip.scene.shapes import SHAPES, AnyShape, Plane, Point
-from stickslip.scene.values import ORIGIN, UPRIGHT, Refused, positive, shown
+from stickslip.scene.shapes import SHAPES, AnyShape, Hull, Plane, Point
+from stickslip.scene.values import ORIGIN, UPRIGHT
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,13 @@ class RunSettings:
     accept: float | None = None
 
 
+@checked(path=file_path)
 def load_scene(path: str | os.PathLike[str]) -> Scene:
     """The scene in a YAML file."""
     return load_run(path)[0]
 
 
+@checked(path=file_path)
 def load_run(path: str | os.PathLike[str]) -> tuple[Scene, RunSettings]:
     """The scene in a YAML file, and how the file says to run it."""
     name = os.fspath(path)
@@ -60,18 +64,29 @@ def load_run(path: str | os.PathLike[str]) -> tuple[Scene, RunSettings]:
             text = file.read()
         except UnicodeDecodeError as error:
             raise InputError(f"byte {error.start} is not UTF-8, expected a scene file in YAML") from None
+    return read_run(text, name)
+
+
+def read_run(text: str, name: str) -> tuple[Scene, RunSettings]:
+    """The same of the text of a file; `name` is what errors call it."""
     try:
         data, lines = numbered_yaml.read(text)
-        return build(read_entries(data, lines), lines)
+        return build(read_entries(data, lines), lines, os.path.dirname(name))
     except LineError as error:
         raise FileError(f"{name}, line {error.line}: {error}") from None
 
 
+@checked(scene=instance(Scene), path=file_path, run=instance(RunSettings))
 def save_scene(scene: Scene, path: str | os.PathLike[str], run: RunSettings | None = None) -> None:
     """Write a scene, exactly. The file appears complete or not at all, and replaces an older one at once."""
-    text = numbered_yaml.write(scene_data(scene, run or RunSettings()))
+    text = scene_text(scene, run)
     with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
         file.write(text)
+
+
+def scene_text(scene: Scene, run: RunSettings | None = None) -> str:
+    """What the file of a scene says."""
+    return numbered_yaml.write(scene_data(scene, run or RunSettings()))
 
 
 # reading
@@ -156,11 +171,11 @@ def line_of(path: Path, lines: dict[Path, int]) -> int:
     return lines[path]
 
 
-def build(entries: Any, lines: dict[Path, int]) -> tuple[Scene, RunSettings]:
+def build(entries: Any, lines: dict[Path, int], folder: str) -> tuple[Scene, RunSettings]:
     with located((), lines):
         scene = Scene(**entries.given("bodies", "joints", "forces", "pairs", "run"))
     for i, body in enumerate(entries.bodies):
-        add_body(scene, body, ("bodies", i), lines)
+        add_body(scene, body, ("bodies", i), lines, folder)
     for i, joint in enumerate(entries.joints):
         with located(("joints", i), lines):
             getattr(scene, f"add_{joint.joint}")(**joint.given("joint"))
@@ -185,8 +200,11 @@ def located(path: Path, lines: dict[Path, int]) -> Iterator[None]:
         raise LineError(line_of(where, lines), sentence) from None
 
 
-def add_body(scene: Scene, entry: Any, path: Path, lines: dict[Path, int]) -> None:
+def add_body(scene: Scene, entry: Any, path: Path, lines: dict[Path, int], folder: str) -> None:
     given = with_axis_angle(entry.given("shape", "shapes"))
+    if entry.shape == "mesh":
+        given |= {"mesh": in_folder(folder, given["mesh"])}
+        given |= {"parts": [in_folder(folder, part) for part in given["parts"]]} if given.get("parts") else {}
     if entry.shape != "compound":
         with located(path, lines):
             getattr(scene, f"add_{entry.shape}")(**given)
@@ -197,6 +215,11 @@ def add_body(scene: Scene, entry: Any, path: Path, lines: dict[Path, int]) -> No
             shapes.append(SHAPES[part.shape](**with_axis_angle(part.given("shape"))))
     with located(path, lines):
         scene.add_body(shapes, **given)
+
+
+def in_folder(folder: str, mesh: Any) -> Any:
+    """The path of a mesh that a scene file names, from the folder of that file."""
+    return os.path.join(folder, mesh) if isinstance(mesh, str) else mesh
 
 
 def with_axis_angle(given: dict[str, Any]) -> dict[str, Any]:
@@ -297,7 +320,7 @@ def body_data(body: BodyDescription, planar: bool) -> dict[str, Any]:
 
 def simple(body: BodyDescription) -> bool:
     """Whether the body is one shape in its own frame, with no more than its own method of Scene takes."""
-    if len(body.shapes) != 1 or body.centre is not None:
+    if len(body.shapes) != 1 or body.centre is not None or isinstance(body.shapes[0], Hull):
         return False
     shape = body.shapes[0]
     if isinstance(shape, Plane):

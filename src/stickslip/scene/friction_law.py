@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import Refused, shown
 from stickslip.errors import InputError
 from stickslip.scene.model import Floats, Integers
 
@@ -38,12 +39,12 @@ class FrictionLaw:
     f: Callable[..., float]
 
     def __post_init__(self) -> None:
-        if not callable(self.f):
-            raise InputError(f"FrictionLaw: f is {self.f!r}, expected a function of 5 numbers that returns one")
+        if not callable(self.f) or isinstance(self.f, type):
+            raise Refused("FrictionLaw", "f", self.f, "a function of 5 numbers that returns one")
         try:
             value = float(self.f(0.0, 0.0, 0.0, 0.0, 0.0))
         except Exception as error:  # whatever the user's function raises
-            raise InputError(f"FrictionLaw: f at rest, at the origin and at time 0 fails: {error}") from error
+            raise InputError(f"FrictionLaw: f at rest, at the origin and at time 0 fails: {shown(error)}") from error
         if not 0 <= value < math.inf:
             raise InputError(
                 f"FrictionLaw: f at rest, at the origin and at time 0 is {value:g}, expected a number >= 0"

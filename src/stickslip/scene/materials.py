@@ -20,15 +20,15 @@ A pair of bodies may override any of these: `Scene.set_pair`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.checks import Refused, not_negative, real
 from stickslip.scene.friction_law import FrictionLaw, number
 from stickslip.scene.model import Floats
-from stickslip.scene.values import Refused, not_negative, real
 
 FRICTION = 0.5  # where neither of two surfaces has an opinion
 
@@ -60,6 +60,7 @@ class Material:
 
 
 FIELDS = tuple(field.name for field in fields(Material))
+NUMBERS = FIELDS[:-1]  # all but the friction set
 
 
 def check_damper(owner: str, stiffness: float, damping: float) -> None:
@@ -74,7 +75,7 @@ def coefficient(owner: str, field: str, value: Any) -> Any:
         case "friction" if isinstance(value, FrictionLaw):
             return value
         case "surface":
-            if not hasattr(value, "data"):
+            if isinstance(value, type) or not (hasattr(value, "data") and hasattr(value, "radius")):
                 raise Refused(owner, field, value, "Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)")
             return value
         case "stiffness_tangent" if real(owner, field, value, "a number >= 0, or inf for a rigid surface") == 0:
@@ -108,21 +109,32 @@ class PairTable(NamedTuple):
 
 def combine(materials: Sequence[Material]) -> PairTable:
     """All pairs of materials, by the rules at the top of this file."""
+    return pair_table(columns_of(materials))
+
+
+def columns_of(materials: Sequence[Material]) -> dict[str, Floats]:
+    """(nm,) the fields that are numbers; nan where they are None."""
     opinions = (number(material.friction) for material in materials)
     static = np.array([math.nan if opinion is None else opinion for opinion in opinions], np.float64)
-    kinetic = column(materials, "friction_kinetic")
-    restitution = column(materials, "restitution")
-    normal = column(materials, "stiffness"), column(materials, "damping")
-    tangent = column(materials, "stiffness_tangent"), column(materials, "damping_tangent")
-    patch = column(materials, "patch")
+    return {field: static if field == "friction" else column(materials, field) for field in NUMBERS}
+
+
+def pair_table(columns: Mapping[str, Floats]) -> PairTable:
+    """The same of columns (…, nm): the tables (…, nm, nm) of many sets of materials at once."""
+    static, kinetic = columns["friction"], columns["friction_kinetic"]
     return PairTable(
         mean_opinion(static),
         mean_opinion(np.where(np.isnan(kinetic), static, kinetic)),
-        np.maximum.outer(restitution, restitution),
-        *in_series(*normal),
-        *in_series(*tangent, dampers=True),
-        np.maximum.outer(patch, patch),
+        np.maximum(*each_two(columns["restitution"])),
+        *in_series(columns["stiffness"], columns["damping"]),
+        *in_series(columns["stiffness_tangent"], columns["damping_tangent"], dampers=True),
+        np.maximum(*each_two(columns["patch"])),
     )
+
+
+def each_two(values: Floats) -> tuple[Floats, Floats]:
+    """Values (…, nm) down and across a table."""
+    return values[..., :, None], values[..., None, :]
 
 
 def column(described: Sequence[Any], field: str) -> Floats:
@@ -133,7 +145,7 @@ def column(described: Sequence[Any], field: str) -> Floats:
 
 def mean_opinion(mu: Floats) -> Floats:
     """The geometric mean of each two coefficients, where nan is no opinion."""
-    a, b = mu[:, None], mu[None, :]
+    a, b = each_two(mu)
     agreed = np.where(np.isnan(a), b, np.where(np.isnan(b), a, np.sqrt(a * b)))
     return np.where(np.isnan(agreed), FRICTION, agreed)
 
@@ -141,11 +153,11 @@ def mean_opinion(mu: Floats) -> Floats:
 @np.errstate(invalid="ignore")
 def in_series(stiffness: Floats, damping: Floats, dampers: bool = False) -> tuple[Floats, Floats]:
     """Stiffness and damping of each two damped springs, one behind the other; with pure dampers among them."""
-    a, b = stiffness[:, None], stiffness[None, :]
+    (a, b), (c, d) = each_two(stiffness), each_two(damping)
     share = np.where(np.isinf(a), np.where(np.isinf(b), 0.5, 0.0), np.where(np.isinf(b), 1.0, b / (a + b)))
     if dampers:
-        share = np.where((a == 0) & (b == 0), damping / (damping[:, None] + damping), share)
+        share = np.where((a == 0) & (b == 0), d / (c + d), share)
     together = np.where(np.isinf(a), b, np.where(np.isinf(b), a, a * share))
-    together = np.maximum(together, together.T)  # symmetric to the last bit
-    damped = damping[:, None] * share**2
-    return together, damped + damped.T
+    together = np.maximum(together, np.swapaxes(together, -1, -2))  # symmetric to the last bit
+    damped = c * share**2
+    return together, damped + np.swapaxes(damped, -1, -2)

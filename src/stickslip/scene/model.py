@@ -29,12 +29,13 @@ class Kind(IntEnum):
 class Shape(IntEnum):
     """The shapes, and what the three numbers of `shape_size` mean."""
 
-    PLANE, SPHERE, BOX, CAPSULE, CYLINDER = range(5)
+    PLANE, SPHERE, BOX, CAPSULE, CYLINDER, HULL = range(6)
     # PLANE     -                          the half space below its local z = 0
     # SPHERE    radius                     0 for a point particle
     # BOX       half lengths along x, y, z
     # CAPSULE   radius, half length        of the axis, along local z, caps not counted
     # CYLINDER  radius, half length        axis along local z
+    # HULL      half lengths of the box about it, whose centre is that of the shape
 
 
 class Joint(IntEnum):
@@ -89,6 +90,11 @@ class Model(NamedTuple):
     joint_strength: Floats  # (nj,)   largest force or torque of the motor, 0 where there is none   [N, N m]
     joint_compliance: Floats  # (nj, 6)   along x, y, z and about them, joint axes; 0 where rigid   [m/N, rad/(N m)]
     joint_damping: Floats  # (nj, 6)   where it is compliant   [N s/m, N m s]
+    # convex hulls, in the axes of their shapes and seen from their centres
+    hull_range: Integers  # (ns, 4)   first corner, last + 1, first face, last + 1; zeros for other shapes
+    hull_corner: Floats  # (nc, 3)   [m]
+    hull_face: Floats  # (nf, 6)   outward normal, height over the centre, first of its rows in hull_rim, how many
+    hull_rim: Floats  # (nr, 4)   corners of the faces, counter-clockwise from outside, and their numbers in the hull
 
 
 class Motors(NamedTuple):

@@ -27,6 +27,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from stickslip.checks import Refused, bound, not_negative, number, positive, real, truth
 from stickslip.scene.descriptions import (
     RIGID,
     Body,
@@ -43,25 +44,20 @@ from stickslip.scene.descriptions import (
 )
 from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.materials import FIELDS, Material, coefficient
+from stickslip.scene.meshes import is_closed, read_mesh, solid
 from stickslip.scene.model import Joint, Kind
-from stickslip.scene.shapes import SHAPES, AnyShape, Box, Capsule, Cylinder, Plane, Point, Sphere
+from stickslip.scene.shapes import SHAPES, AnyShape, Box, Capsule, Cylinder, Hull, Plane, Point, Sphere
 from stickslip.scene.values import (
     ORIGIN,
     InertiaLike,
+    MeshLike,
     OrientationLike,
-    Refused,
     SizeLike,
     TurnLike,
     Vector3,
     VectorLike,
-    bound,
     direction,
-    not_negative,
-    number,
     orientation,
-    positive,
-    real,
-    truth,
     turning,
     vector,
 )
@@ -197,7 +193,7 @@ class Scene:
 
     def add_plane(self, normal: VectorLike = (0.0, 0.0, 1.0), offset: float = 0.0, **settings: Unpack[Moved]) -> Body:
         """The half space normal · x <= offset, static unless it is said to move: by default the ground z <= 0."""
-        return self._add("plane", (Plane(normal, offset),), static=not settings.get("moving", False), **settings)
+        return self._add("plane", (Plane(normal, offset),), static=settings.get("moving", False) is False, **settings)
 
     def add_box(self, size: SizeLike, **settings: Unpack[Settings]) -> Body:
         """A box of three lengths, or one for a cube; other keywords as in `add_body`."""
@@ -214,6 +210,35 @@ class Scene:
     def add_cylinder(self, radius: float, length: float, **settings: Unpack[Settings]) -> Body:
         """A cylinder about local z; other keywords as in `add_body`."""
         return self._add("cylinder", (Cylinder(radius, length),), **settings)
+
+    def add_mesh(
+        self,
+        mesh: MeshLike,
+        *,
+        parts: Sequence[MeshLike] | None = None,
+        scale: float = 1.0,
+        **settings: Unpack[Compound],
+    ) -> Body:
+        """A body that touches by the convex hull of a mesh, or by the hulls of the convex `parts` you give.
+
+        mesh     a file that trimesh reads (STL, OBJ, PLY, ...), points (n, 3), (vertices, triangles), or a mesh of
+                 trimesh; its frame is that of the body
+        parts    convex parts that make up the mesh, each given like the mesh itself
+        scale    by which all of it is multiplied: 1e-3 for a file in millimetres
+
+        Mass and inertia are those of what the triangles enclose, if they are known and closed, and otherwise of the
+        hulls at one density. Other keywords as in `add_body`.
+        """
+        size = positive("add_mesh", "scale", scale)
+        vertices, triangles = read_mesh("add_mesh", "mesh", mesh)
+        if parts is not None and (not isinstance(parts, tuple | list) or not parts):
+            raise Refused("add_mesh", "parts", parts, "a list of convex parts")
+        points = [vertices] if parts is None else [read_mesh("add_mesh", "parts", part)[0] for part in parts]
+        hulls = tuple(Hull(size * each) for each in points)
+        given: dict[str, Any] = dict(settings)
+        if triangles is not None and is_closed(triangles) and given.get("inertia") is None:
+            given |= enclosed(size * vertices, triangles, given)
+        return self._add("mesh", hulls, **given)
 
     def add_particle(
         self,
@@ -241,7 +266,8 @@ class Scene:
         material           a Material, or its fields as keywords: friction=, restitution=, ...
         """
         if not isinstance(shapes, tuple | list) or not all(type(shape) in SHAPES.values() for shape in shapes):
-            raise Refused("add_body", "shapes", shapes, "a list of Plane, Point, Sphere, Box, Capsule or Cylinder")
+            expected = "a list of Plane, Point, Sphere, Box, Capsule, Cylinder or Hull"
+            raise Refused("add_body", "shapes", shapes, expected)
         return self._add("body", tuple(shapes), **settings)
 
     def place(
@@ -283,7 +309,7 @@ class Scene:
         owner = f"apply to {described.name!r}"
         if described.kind is not Kind.FREE:
             raise Refused(owner, "body", f"{described.kind.name.lower()} body", "a free one")
-        if callable(force):
+        if callable(force) and not isinstance(force, type):
             if torque is not ORIGIN or point is not None:
                 raise Refused(owner, "force", force, "no torque and no point beside a function, which returns both")
             self.force_functions.append((index, force))
@@ -440,7 +466,7 @@ class Scene:
 
     def _motion(self, owner: str, field: str, value: Any, kind: Kind) -> Motion:
         """A velocity or a spin; what moves as prescribed may have a function of time."""
-        if callable(value):
+        if callable(value) and not isinstance(value, type):
             if kind is not Kind.MOVING:
                 raise Refused(owner, field, value, "numbers, because only a moving body has a function of time")
             return value
@@ -502,6 +528,20 @@ class Scene:
         return found
 
 
+def enclosed(vertices: Any, triangles: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Mass, centre and inertia of a free body from its triangles and the mass or density that is given."""
+    mass, density = given.get("mass"), given.get("density")
+    if (mass is None) == (density is None) or given.get("static") or given.get("moving"):
+        return {}  # nothing is needed, or `check_mass` says what is wrong
+    body = solid(vertices, triangles)
+    if body.volume < 0:  # all triangles are clockwise
+        body = solid(vertices, triangles[:, ::-1])
+    if mass is None:
+        mass = positive("add_mesh", "density", density) * body.volume
+    inertia = positive("add_mesh", "mass", mass, "a positive mass in kg") / body.volume * body.inertia
+    return {"mass": mass, "density": None, "centre": body.centroid, "inertia": inertia}
+
+
 def kind_of(owner: str, static: bool, moving: bool) -> Kind:
     if truth(owner, "static", static) and truth(owner, "moving", moving):
         raise Refused(owner, "moving", moving, "False beside static")
@@ -544,6 +584,9 @@ def check_planar(shapes: tuple[AnyShape, ...]) -> None:
     """In a planar scene every shape lies in the plane y = 0."""
     for shape in shapes:
         what = type(shape).__name__
+        if isinstance(shape, Hull):
+            said = f"{len(shape.corners)} points"
+            raise Refused(what, "corners", said, "another shape, because this scene is planar")
         if isinstance(shape, Plane):
             vector(what, "normal", shape.normal, planar=True)
         else:

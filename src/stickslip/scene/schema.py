@@ -14,13 +14,14 @@
     run: {duration: 1.0, dt: 1e-3, friction: {phantom: {inertia: 1.0}}}
 
 The keys of an entry are the keywords of the method of Scene that adds it, those of a shape in a compound the fields of
-its class, and no others: they are read off there. A shape is plane, box, sphere, capsule, cylinder, particle or
-compound, which has a list of `shapes`; there a point may stand as well. An orientation may also be
-{axis: [0, 0, 1], angle: 1.5}.
+its class, and no others: they are read off there. A shape is plane, box, sphere, capsule, cylinder, particle, mesh or
+compound, which has a list of `shapes`; there a point and a hull may stand as well. A mesh names its file, from the
+folder of the scene file, or lists points. An orientation may also be {axis: [0, 0, 1], angle: 1.5}.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from inspect import Parameter, signature
 from types import GenericAlias, UnionType
@@ -35,7 +36,9 @@ from stickslip.scene.scene import Scene
 from stickslip.scene.shapes import SHAPES
 from stickslip.scene.values import (
     InertiaLike,
+    MeshLike,
     OrientationLike,
+    PointsLike,
     Quaternion,
     SizeLike,
     TurnLike,
@@ -87,6 +90,9 @@ IN_FILES: dict[Any, Any] = {
     OrientationLike: Orientation,
     Quaternion: Orientation,
     InertiaLike: float | Numbers | list[Numbers],
+    PointsLike: list[Numbers],
+    MeshLike: str | list[Numbers],
+    Sequence[MeshLike]: list[str | list[Numbers]],
     BodyLike: str,
     FrictionLaw: float,
 }  # what Python code gives, and what stands for it in a file
@@ -140,7 +146,7 @@ def added(*words: str) -> dict[str, dict[str, Any]]:
 
 PARTS = several(tagged("shape", {name: keys_of_shape(shape) for name, shape in SHAPES.items()}))
 COMPOUND = {"shapes": (PARTS, ...)} | keys_of(Scene.add_body)
-BODIES = added("plane", "particle", "box", "sphere", "capsule", "cylinder") | {"compound": COMPOUND}
+BODIES = added("plane", "particle", "box", "sphere", "capsule", "cylinder", "mesh") | {"compound": COMPOUND}
 SceneFile = entry(
     "SceneFile",
     keys_of(Scene.__init__)

@@ -4,7 +4,8 @@ Each has, about its own centre and axes and for unit density,
     volume   V = ∫ dV                inertia   the principal moments ∫ (|x|² 1 - x xᵀ) dV, a diagonal           (1)
     area     A of its cut y = 0      moment    ∫ |x|² dA of that cut, about y                                   (2)
 where (2) is what planar scenes use: there a sphere is a disc, a box and a cylinder are rectangles, a capsule is a
-stadium. A plane and a point have no mass properties of their own.
+stadium. A plane and a point have no mass properties of their own. A hull has a centroid elsewhere than at its origin,
+and an inertia that is a matrix, about it (scene/meshes.py).
 
 Position and orientation say where the centre of the shape is in the axes of its body; a shape in a planar scene may
 be placed by (x, z) and an angle about y.
@@ -14,24 +15,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from stickslip.scene.model import Shape
+from stickslip.checks import Refused, is_number, number, numbers, positive
+from stickslip.scene.meshes import ConvexHull, Solid, convex_hull, solid
+from stickslip.scene.model import Floats, Shape
 from stickslip.scene.values import (
     ORIGIN,
     UPRIGHT,
+    PointsLike,
     Quaternion,
-    Refused,
     SizeLike,
     Vector3,
     direction,
-    is_number,
-    number,
-    numbers,
     orientation,
-    positive,
     vector,
 )
 
@@ -230,9 +230,54 @@ class Cylinder:
         return math.hypot(self.radius, self.length / 2)
 
 
-Solid: TypeAlias = Point | Sphere | Box | Capsule | Cylinder
-AnyShape: TypeAlias = Plane | Solid
-SHAPES = {shape.__name__.lower(): shape for shape in (Plane, Point, Sphere, Box, Capsule, Cylinder)}
+@dataclass(frozen=True)
+class Hull:
+    """The convex hull of points; of those given, its corners are kept. Not for planar scenes."""
+
+    corners: PointsLike  # (n, 3), given in any way, kept as a tuple of its corners   [m]
+    position: Vector3 = ORIGIN  # [m]
+    orientation: Quaternion = UPRIGHT
+
+    kind: ClassVar = Shape.HULL
+
+    def __post_init__(self) -> None:
+        self.__dict__["hull"] = convex_hull("Hull", "corners", self.corners)  # what `hull` would make of them
+        store(self, corners=tuple(tuple(map(float, corner)) for corner in self.hull.corners))
+        settle(self)
+
+    @cached_property
+    def hull(self) -> ConvexHull:
+        return convex_hull("Hull", "corners", self.corners)
+
+    @cached_property
+    def solid(self) -> Solid:
+        return solid(self.hull.corners, self.hull.triangles)
+
+    @property
+    def volume(self) -> float:
+        return self.solid.volume
+
+    @property
+    def centroid(self) -> Floats:
+        return self.solid.centroid
+
+    @property
+    def inertia(self) -> Floats:
+        return self.solid.inertia
+
+    @property
+    def middle(self) -> Floats:
+        """The centre of the box about it, from which collision sees it."""
+        return (self.hull.corners.min(axis=0) + self.hull.corners.max(axis=0)) / 2
+
+    @property
+    def bound(self) -> float:
+        return float(np.linalg.norm(self.hull.corners - self.middle, axis=1).max())
+
+
+Convex: TypeAlias = Sphere | Box | Capsule | Cylinder | Hull
+AnyShape: TypeAlias = Plane | Point | Convex
+SHAPES = {shape.__name__.lower(): shape for shape in (Plane, Point, Sphere, Box, Capsule, Cylinder, Hull)}
 
 
 def model_size(shape: AnyShape, planar: bool) -> Vector3:
@@ -245,11 +290,14 @@ def model_size(shape: AnyShape, planar: bool) -> Vector3:
             return x / 2, 0.0 if planar else y / 2, z / 2
         case Capsule() | Cylinder():
             return shape.radius, shape.length / 2, 0.0
+        case Hull():
+            x, y, z = (float(width) / 2 for width in np.ptp(shape.hull.corners, axis=0))
+            return x, y, z
         case _:
             return ORIGIN
 
 
-def settle(shape: Sphere | Box | Capsule | Cylinder, *lengths: str) -> None:
+def settle(shape: Convex, *lengths: str) -> None:
     """Make these lengths, position and orientation canonical; the plane's short forms are taken everywhere."""
     owner = type(shape).__name__
     for name in lengths:

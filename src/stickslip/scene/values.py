@@ -7,14 +7,14 @@ orientation is a quaternion, a pair (axis, angle), or in the plane an angle abou
 from __future__ import annotations
 
 import math
-from numbers import Real
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from stickslip.errors import InputError
+from stickslip.checks import Refused, is_number, number, numbers
 from stickslip.scene.model import Floats
 
+T = TypeVar("T")
 Vector3: TypeAlias = tuple[float, float, float]
 Quaternion: TypeAlias = tuple[float, float, float, float]
 
@@ -23,86 +23,13 @@ VectorLike: TypeAlias = Annotated[Any, "three numbers; in the plane also two, (x
 TurnLike: TypeAlias = Annotated[Any, "three numbers; in the plane also one, about y"]
 OrientationLike: TypeAlias = Annotated[Any, "a quaternion, or (axis, angle); in the plane also an angle about y"]
 SizeLike: TypeAlias = Annotated[Any, "one length or three; in the plane also two, along x and z"]
+PointsLike: TypeAlias = Annotated[Any, "points, three numbers each"]
+MeshLike: TypeAlias = Annotated[Any, "a file, points, or a mesh"]
 InertiaLike: TypeAlias = Annotated[Any, "a number, three principal moments or a matrix; in the plane a number"]
 
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 ROUNDING = 1e-15  # a quaternion as long as this close to 1 is left alone, so that what was saved is what is loaded
-
-
-class Refused(InputError):
-    """A value that cannot be. Field, value and expectation are kept, so that a file can add its line to them."""
-
-    def __init__(self, owner: str, field: str, value: object, expected: str) -> None:
-        super().__init__(f"{owner}: {field} is {shown(value)}, expected {expected}")
-        self.field, self.value, self.expected = field, value, expected
-
-
-def shown(value: object) -> str:
-    text = repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-
-
-def number(owner: str, field: str, value: Any, expected: str = "a finite number") -> float:
-    found = real(owner, field, value, expected)
-    if not math.isfinite(found):
-        raise Refused(owner, field, value, expected)
-    return found
-
-
-def real(owner: str, field: str, value: Any, expected: str) -> float:
-    """A number, perhaps infinite; -0 becomes 0."""
-    try:
-        found = float(value) + 0.0 if is_number(value) else math.nan
-    except OverflowError:
-        found = math.nan
-    if math.isnan(found):
-        raise Refused(owner, field, value, expected)
-    return found
-
-
-def positive(owner: str, field: str, value: Any, expected: str = "a positive number") -> float:
-    found = number(owner, field, value, expected)
-    if found <= 0:
-        raise Refused(owner, field, value, expected)
-    return found
-
-
-def not_negative(owner: str, field: str, value: Any, expected: str = "a number >= 0") -> float:
-    found = number(owner, field, value, expected)
-    if found < 0:
-        raise Refused(owner, field, value, expected)
-    return found
-
-
-def bound(owner: str, field: str, value: Any) -> float:
-    """A number >= 0, inf where there is no bound."""
-    found = real(owner, field, value, "a number >= 0, or inf")
-    if found < 0:
-        raise Refused(owner, field, value, "a number >= 0, or inf")
-    return found
-
-
-def truth(owner: str, field: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise Refused(owner, field, value, "True or False")
-    return value
-
-
-def numbers(owner: str, field: str, value: Any, counts: tuple[int, ...], expected: str) -> tuple[float, ...]:
-    """As many finite numbers as one of `counts` says."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if not isinstance(value, tuple | list) or len(value) not in counts:
-        raise Refused(owner, field, value, expected)
-    try:
-        return tuple(number(owner, field, each) for each in value)
-    except Refused:
-        raise Refused(owner, field, value, expected) from None
 
 
 def vector(owner: str, field: str, value: Any, planar: bool = False) -> Vector3:

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.errors import InputError
+from stickslip.checks import between, checked, count, not_negative, positive
 from stickslip.jit import kernel
 from stickslip.problems.blocks import velocities
 from stickslip.problems.cone import ConeProblem
@@ -55,6 +55,7 @@ SETBACK = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, penalty=positive, relaxation=between(0, 2))
 class ADMM:
     """Alternating directions for ConeProblem; an iteration is one solve with the factors of W + κ I."""
 
@@ -62,12 +63,6 @@ class ADMM:
     max_iter: int = 20_000
     penalty: float = 0.1  # κ to begin with, in units of the mean diagonal of W
     relaxation: float = 1.5  # α, between 0 and 2
-
-    def __post_init__(self) -> None:
-        if not 0 < self.penalty < math.inf:
-            raise InputError(f"ADMM: penalty is {self.penalty!r}, expected a positive number")
-        if not 0 < self.relaxation < 2:
-            raise InputError(f"ADMM: relaxation is {self.relaxation!r}, expected a number between 0 and 2")
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Iterate from x0 (zero where there is none) until the residual is at most tol; STALLED where W + κ I is

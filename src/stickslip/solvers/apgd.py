@@ -34,6 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import checked, count, not_negative
 from stickslip.jit import kernel
 from stickslip.problems.blocks import velocities
 from stickslip.problems.cone import ConeProblem
@@ -49,6 +50,7 @@ LENGTHEN = 1.02  # of the step, an iteration
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count)
 class APGD:
     """Accelerated projected gradient for ConeProblem; an iteration is one product with W, or a few."""
 

@@ -37,6 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stickslip.checks import checked, count, not_negative, whole
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import contact_weights, velocities
@@ -57,6 +58,7 @@ PUSH, GROWTH = 10.0, 3.0  # the first restart multiplies σ by about PUSH, each 
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, restarts=whole)
 class ConeInteriorPoint:
     """Primal-dual interior point method for ConeProblem; an iteration is one factorisation."""
 

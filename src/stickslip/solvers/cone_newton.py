@@ -44,8 +44,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.checks import checked, count, not_negative, one_of
 from stickslip.errors import InputError
-from stickslip.jit import kernel
+from stickslip.jit import bare, kernel
 from stickslip.problems.blocks import ContactBlocks, contact_blocks, velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Sparse, Vector, as_sparse, both_sides
@@ -68,6 +69,7 @@ SMALLEST, LARGEST = 1e-10, 1e4  # α at least; beyond, the method has failed
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, equation=one_of("alart_curnier", "natural_map"), proximal=not_negative)
 class ConeNewton:
     """Nonsmooth Newton for ConeProblem; an iteration is one linear system (3)."""
 
@@ -77,8 +79,6 @@ class ConeNewton:
     max_iter: int = 1000
 
     def __post_init__(self) -> None:
-        if self.equation not in EQUATIONS:
-            raise InputError(f"ConeNewton: equation is {self.equation!r}, expected one of {', '.join(EQUATIONS)}")
         if not 0.0 <= self.proximal < LARGEST:
             raise InputError(f"ConeNewton: proximal is {self.proximal}, expected a number >= 0 below {LARGEST:g}")
 
@@ -261,18 +261,16 @@ def linearised(settings: ConeNewton, system: System, r: Vector, u: Vector) -> Li
     return result
 
 
-@kernel
+@bare
 def alart_curnier(r, u, mu, shift, F, A, B):
     """(1) and its derivatives by r (A) and by u (B)."""
     d = A.shape[1]
-    t = np.zeros(d)
     for i in range(mu.size):
         b = d * i
-        A[i], B[i] = 0.0, 0.0
+        clear(A[i], B[i])
         y_n, y_t = r[b] - u[b], 0.0
         for a in range(1, d):
-            t[a] = r[b + a] - u[b + a]
-            y_t += t[a] * t[a]
+            y_t += (r[b + a] - u[b + a]) ** 2
         y_t = math.sqrt(y_t)
         if y_n <= 0.0:  # open
             for a in range(d):
@@ -284,31 +282,35 @@ def alart_curnier(r, u, mu, shift, F, A, B):
             F[b], B[i, 0, 0] = u[b], 1.0
             across = mu[i] * y_n / y_t
             for a in range(1, d):
-                t[a] /= y_t
-            for a in range(1, d):
-                F[b + a] = r[b + a] - mu[i] * y_n * t[a]
-                A[i, a, 0], B[i, a, 0] = -mu[i] * t[a], mu[i] * t[a]
+                t_a = (r[b + a] - u[b + a]) / y_t
+                F[b + a] = r[b + a] - mu[i] * y_n * t_a
+                A[i, a, 0], B[i, a, 0] = -mu[i] * t_a, mu[i] * t_a
                 for c in range(1, d):
-                    B[i, a, c] = -across * t[a] * t[c]
+                    B[i, a, c] = -across * t_a * (r[b + c] - u[b + c]) / y_t
                 B[i, a, a] += across
                 for c in range(1, d):
                     A[i, a, c] = -B[i, a, c]
                 A[i, a, a] += 1.0
 
 
-@kernel
+@bare
+def clear(A, B):
+    for a in range(A.shape[0]):
+        for c in range(A.shape[0]):
+            A[a, c] = B[a, c] = 0.0
+
+
+@bare
 def natural_map(r, u, mu, shift, F, A, B):
     """(2) and its derivatives by r (A) and by u (B): A = I - P', B = P' ũ'."""
     d = A.shape[1]
-    t = np.zeros(d)
     for i in range(mu.size):
         b = d * i
-        A[i], B[i] = 0.0, 0.0
+        clear(A[i], B[i])
         P = B[i]  # the derivative of the projection
         slip, y_t = 0.0, 0.0
         for a in range(1, d):
-            t[a] = r[b + a] - u[b + a]
-            y_t += t[a] * t[a]
+            y_t += (r[b + a] - u[b + a]) ** 2
             slip += u[b + a] * u[b + a]
         slip, y_t = math.sqrt(slip), math.sqrt(y_t)
         y_n = r[b] - u[b] - shift[i] * slip
@@ -327,12 +329,11 @@ def natural_map(r, u, mu, shift, F, A, B):
             F[b] -= p_n
             P[0, 0] = 1.0 / square
             for a in range(1, d):
-                t[a] /= y_t
-            for a in range(1, d):
-                F[b + a] -= mu[i] * p_n * t[a]
-                P[0, a] = P[a, 0] = mu[i] * t[a] / square
+                t_a = (r[b + a] - u[b + a]) / y_t
+                F[b + a] -= mu[i] * p_n * t_a
+                P[0, a] = P[a, 0] = mu[i] * t_a / square
                 for c in range(1, d):
-                    P[a, c] = (mu[i] * mu[i] / square - across) * t[a] * t[c]
+                    P[a, c] = (mu[i] * mu[i] / square - across) * t_a * (r[b + c] - u[b + c]) / y_t
                 P[a, a] += across
         for a in range(d):
             for c in range(d):

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from stickslip.checks import checked, count, not_negative, whole
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Sparse, Vector, as_sparse, asymmetry
 from stickslip.solvers.cone_newton import contact_scale
@@ -39,6 +40,7 @@ SYMMETRIC = 1e-12  # asymmetry up to this share of the largest entry is rounding
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_outer=count, memory=whole)
 class Conic:
     """Interior point for ConeProblem through Clarabel; an iteration is one conic problem."""
 

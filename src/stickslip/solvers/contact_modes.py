@@ -27,12 +27,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
+from stickslip.checks import checked, count, instance, positive, whole
 from stickslip.errors import InputError
 from stickslip.problems.friction_sets import Ellipsoid
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.solvers.conic import conic_solver
-from stickslip.solvers.limit_surface_newton import NaturalMap, descend, newton, newton_step
+from stickslip.solvers.dense_newton import descend, newton, newton_step
+from stickslip.solvers.limit_surface_newton import NaturalMap
 
 OPEN, STICK, SLIP = "open", "stick", "slip"
 MOST_MODES = 3**7  # beyond, only random starts
@@ -80,12 +82,9 @@ class ModeSolutions:
         return f"ModeSolutions({found}; {self.searched})"
 
 
+@checked(problem=instance(LimitSurfaceProblem), tol=positive, starts=count, seed=whole)
 def search_modes(problem: LimitSurfaceProblem, *, tol: float = 1e-10, starts: int = 20, seed: int = 0) -> ModeSolutions:
     """Distinct solutions: `starts` random points in each mode with slip, and 20 times as many on the natural map."""
-    if not isinstance(problem, LimitSurfaceProblem):
-        raise InputError(f"search_modes: the problem is {problem!r}, expected a LimitSurfaceProblem")
-    if starts < 1:
-        raise InputError(f"search_modes: starts is {starts!r}, expected at least 1")
     started = time.perf_counter()
     random, map_ = np.random.default_rng(seed), NaturalMap.of(problem)
     combinations = modes_of(problem)
@@ -95,10 +94,9 @@ def search_modes(problem: LimitSurfaceProblem, *, tol: float = 1e-10, starts: in
             found += [feasible(map_, modes)]
         else:
             found += [newton_in_mode(map_, modes, point) for point in random_points(problem, random, starts)]
-    form = problem.scaled
     anywhere = 20 * starts
     for point in random_points(problem, random, anywhere):
-        found.append(form.coordinates(newton(map_, problem, form.forces(point), tol, STEPS)[0]))
+        found.append(newton(map_, point, tol, STEPS)[0])
     solutions = distinct(map_, [x for x in found if x is not None], tol)
     return ModeSolutions(
         tuple(solutions), statement(problem, combinations, starts, anywhere), time.perf_counter() - started
@@ -301,6 +299,7 @@ def is_same(problem: LimitSurfaceProblem, one: ModeSolution, other: ModeSolution
     return bool(forces or one.dimension > 0)
 
 
+@checked(problem=instance(LimitSurfaceProblem))
 def jamming_factor(problem: LimitSurfaceProblem) -> tuple[float, Vector]:
     """The least k such that with friction k μ all contacts can stick, and forces that do so; inf where none does.
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from stickslip.checks import checked, instance
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.contact_states import State, contact_residuals, contact_states
@@ -63,6 +64,7 @@ class Diagnosis:
         """How many independent combinations of impulses move nothing."""
         return None if self.rank is None else self.size - self.rank
 
+    @checked(state=instance(State))
     def count(self, state: State) -> int:
         return int((self.states == state).sum())
 

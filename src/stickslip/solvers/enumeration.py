@@ -32,23 +32,24 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from stickslip.checks import checked, count, instance, positive
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import residual
+from stickslip.problems.residual import TINY, residual, residual_scale
 from stickslip.solvers.contact_modes import ModeSolutions, search_modes
 from stickslip.solvers.reduction import exchange
-from stickslip.solvers.solution import Solution, Status, conclude, expect
+from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
 
 MOST_PAIRS = 400  # a search keeps up to one dictionary per pair: 400³ doubles are half a gigabyte
 
@@ -99,7 +100,8 @@ class Solutions:
     equations (of the problem without its free variables) by more than the rounding errors, or lies, to rounding,
     inside one that was kept. Then there is no solution but those listed, the doubtful included, unless it has an
     entry beyond `reach` in the units of the scaled problem, where M and q are around one. So with `complete`,
-    an empty list and nothing doubtful, it is proved that no solution of any reasonable size exists.
+    an empty list and nothing doubtful, it is proved that no solution of any reasonable size exists. Where `clear` is at
+    least 1, it is proved also that no point of such a size has a residual of tol.
     """
 
     points: tuple[Vector, ...]  # isolated solutions z, in lexicographic order
@@ -107,6 +109,7 @@ class Solutions:
     doubtful: tuple[Vector, ...]  # candidates whose residual is above tol: not exact, or rounding hides that they are
     complete: bool
     reach: float  # at least 1e3 if complete, often 1e9, and inf if the contradictions hold whatever the size
+    clear: float  # how many times what tol allows the contradictions are; below 1 a residual of tol may yet be reached
     residual: float  # the worst of all points listed, 0 if there are none
     nodes: int
     seconds: float
@@ -155,6 +158,7 @@ def all_solutions(
 def all_solutions(problem: LCP | MixedLCP, *, tol: float | None = None, max_nodes: int = 1_000_000) -> Solutions: ...
 
 
+@checked(problem=instance(LCP, MixedLCP, LimitSurfaceProblem), tol=positive, max_nodes=count)
 def all_solutions(
     problem: LCP | MixedLCP | LimitSurfaceProblem, *, tol: float | None = None, max_nodes: int = 1_000_000
 ) -> Solutions | ModeSolutions:
@@ -173,13 +177,15 @@ def all_solutions(
     started = time.perf_counter()
     form = standard_form(problem)
     tolerance = type(problem).tolerance if tol is None else tol
-    if not tolerance > 0:
-        raise InputError(f"all_solutions: tol is {tol}, expected a positive number")
-    if max_nodes < 1:
-        raise InputError(f"all_solutions: max_nodes is {max_nodes}, expected at least 1")
+    allowed = allowances(form, tolerance)
     start = without_free_variables(form)
-    leaves, complete, reach, nodes = ([], True, math.inf, 0) if start is None else enumerate_leaves(start, max_nodes)
-    pieces, reach = without_contradictory(form, [solved_again(form, leaf) for leaf in leaves], tolerance, reach)
+    leaves: list[Leaf] = []
+    if start is None:  # the equations contradict each other
+        complete, reach, clear, nodes = True, math.inf, SLACK / float(allowed.max(initial=TINY)), 0
+    else:
+        leaves, complete, reach, clear, nodes = enumerate_leaves(start, allowed, max_nodes)
+    found = [solved_again(form, leaf) for leaf in leaves]
+    pieces, reach, clear = without_contradictory(form, found, allowed, tolerance, reach, clear)
     continua, points, doubtful = sorted_out(form, pieces, tolerance)
     listed = [*points, *(piece.point for piece in continua)]
     return Solutions(
@@ -188,6 +194,7 @@ def all_solutions(
         doubtful=tuple(doubtful),
         complete=complete,
         reach=reach,
+        clear=clear,
         residual=max((residual(problem, z) for z in listed), default=0.0),
         nodes=nodes,
         seconds=time.perf_counter() - started,
@@ -195,8 +202,10 @@ def all_solutions(
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=positive, max_nodes=count)
 class Enumeration:
-    """All solutions as a method: the first of them, or NO_SOLUTION where a completed search found none."""
+    """All solutions as a method: the first of them, or NO_SOLUTION where a completed search shows that no point has a
+    residual of tol."""
 
     tol: float = 1e-10
     max_nodes: int = 1_000_000
@@ -204,11 +213,12 @@ class Enumeration:
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: the search starts from all of space."""
         expect(self, problem, LCP, MixedLCP)
+        start_from(problem, x0)
         started = time.perf_counter()
         found = all_solutions(problem, tol=self.tol, max_nodes=self.max_nodes)
         listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
         nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER
-        ended = Status.STALLED if listed else nothing
+        ended = Status.STALLED if listed or (found.complete and found.clear < 1.0) else nothing
         x = listed[0] if listed else np.zeros(problem.size)
         return conclude(problem, self, x, ended, found.nodes, started)
 
@@ -301,6 +311,12 @@ def standard_form(problem: LCP | MixedLCP) -> StandardForm:
         right_unit=right_unit,
         origin=origin,
     )
+
+
+def allowances(form: StandardForm, tol: float) -> Vector:
+    """By how much each variable of the pairs, left then right, may be wrong where the residual is tol."""
+    units = np.concatenate([form.left_unit[: form.pairs], form.right_unit[: form.pairs]])
+    return tol * residual_scale(form.problem) / units
 
 
 def balanced(table: Dense) -> tuple[Dense, Vector, Vector]:
@@ -416,6 +432,8 @@ class Proof(NamedTuple):
     table: Dense  # (m, k + 1)
     place: Rows  # (m + k,)
     reach: Vector  # (1,)  the branches dropped so far hold no x with all entries below this
+    allowed: Vector  # (m + k,)  by how much a variable may be wrong
+    clear: Vector  # (1,)  the least contradiction so far, over what that allows
 
 
 class Leaf(NamedTuple):
@@ -426,14 +444,14 @@ class Leaf(NamedTuple):
     dimension: int
 
 
-def enumerate_leaves(start: Start, max_nodes: int) -> tuple[list[Leaf], bool, float, int]:
-    """The leaves, whether the search was completed, its reach, and the nodes visited."""
+def enumerate_leaves(start: Start, allowed: Vector, max_nodes: int) -> tuple[list[Leaf], bool, float, float, int]:
+    """The leaves, whether the search was completed, its reach, how clear it is, and the nodes visited."""
     m, k = start.basic.size, start.nonbasic.size
     pairs = (m + k) // 2
     place = np.empty(m + k, np.intp)
     place[start.basic], place[start.nonbasic] = np.arange(m), ~np.arange(k)
     d = Dictionary(start.table.copy(), start.basic.copy(), start.nonbasic.copy(), place.copy(), np.zeros_like(place))
-    proof = Proof(start.table, place, np.full(1, np.inf))
+    proof = Proof(start.table, place, np.full(1, np.inf), allowed / start.unit, np.full(1, np.inf))
     waiting = Dictionary(*(np.empty((pairs, *array.shape), array.dtype) for array in d))
     first, counts = np.empty(pairs, np.intp), np.zeros(2, np.intp)
     leaves, x = [], np.empty(m + k)
@@ -441,7 +459,7 @@ def enumerate_leaves(start: Start, max_nodes: int) -> tuple[list[Leaf], bool, fl
         open_columns = int((d.state[d.nonbasic] != ZERO).sum())
         leaves.append(Leaf(start.unit * x, d.state == ZERO, open_columns + start.lines))
     reach, nodes = float(proof.reach[0]), int(counts[1])
-    return leaves, nodes <= max_nodes and reach >= FAR, reach, min(nodes, max_nodes)
+    return leaves, nodes <= max_nodes and reach >= FAR, reach, float(proof.clear[0]), min(nodes, max_nodes)
 
 
 @kernel
@@ -718,8 +736,9 @@ def row_again(d, proof, r, sign):
     """What row r, times sign, says of all variables,  Σ a_v x_v = constant,  formed again from the starting rows.
 
     Row r is a combination of those rows; its weights are the entries at the variables that were basic then.
-    Returns the constant, a bound on its error, and the leak Σ max(-a_v, 0) over the variables not chosen as
-    zero, rounding included: if x >= 0 has no entry above X, then  Σ a_v x_v >= -leak X.
+    Returns the constant, a bound on its error, the leak Σ max(-a_v, 0) over the variables not chosen as zero, rounding
+    included, and Σ |a_v| τ_v: if x has no entry above X, and none is wrong by more than τ_v, then
+    Σ a_v x_v >= -leak X - Σ |a_v| τ_v.
     """
     m, k = d.basic.size, d.nonbasic.size
     weight = np.zeros(m)
@@ -730,23 +749,24 @@ def row_again(d, proof, r, sign):
         if i >= 0:
             weight[i] = -sign * d.table[r, j]
     roundoff = (m + 2) * 2.220446049250313e-16
-    constant, error, leak = 0.0, 0.0, 0.0
+    constant, error, leak, slack = 0.0, 0.0, 0.0, 0.0
     for i in range(m):
         term = weight[i] * proof.table[i, k]
         constant += term
         error += roundoff * abs(term)
     for v in range(m + k):
+        if proof.place[v] >= 0:
+            entry, size = weight[proof.place[v]], 0.0
+        else:
+            entry, size = 0.0, 0.0
+            for i in range(m):
+                term = weight[i] * proof.table[i, ~proof.place[v]]
+                entry -= term
+                size += abs(term)
+        slack += abs(entry) * proof.allowed[v]
         if d.state[v] != ZERO:
-            if proof.place[v] >= 0:
-                leak += max(-weight[proof.place[v]], 0.0)
-            else:
-                entry, size = 0.0, 0.0
-                for i in range(m):
-                    term = weight[i] * proof.table[i, ~proof.place[v]]
-                    entry -= term
-                    size += abs(term)
-                leak += max(roundoff * size - entry, 0.0)
-    return constant, error, leak
+            leak += max(roundoff * size - entry, 0.0)
+    return constant, error, leak, slack
 
 
 @kernel
@@ -759,11 +779,13 @@ def contradiction(d, proof, r, sign):
     state = d.state[v]
     if sign < 0.0:
         d.state[v] = ZERO
-    constant, error, leak = row_again(d, proof, r, sign)
+    constant, error, leak, slack = row_again(d, proof, r, sign)
     d.state[v] = state
     margin = -constant - error
     if not margin > 0.0:
         return 0.0
+    if slack > 0.0:
+        proof.clear[0] = min(proof.clear[0], margin / slack)
     return margin / leak if leak > 0.0 else np.inf
 
 
@@ -774,7 +796,7 @@ def is_zero(d, proof, r):
     A small value may be what makes a solution, so it must be smaller than what a contradiction can tell from
     zero at FAR: a solution lost here leaves a contradiction beside it that does not reach that far.
     """
-    constant, error, leak = row_again(d, proof, r, 1.0)
+    constant, error, leak, _ = row_again(d, proof, r, 1.0)
     return constant <= 1e-13 + 10.0 * error and leak <= SLACK
 
 
@@ -895,24 +917,24 @@ def unknowns_and_equations(form: StandardForm, zero: Mask) -> tuple[Mask, Mask]:
 
 
 def without_contradictory(
-    form: StandardForm, pieces: list[Piece], tol: float, reach: float
-) -> tuple[list[Piece], float]:
+    form: StandardForm, pieces: list[Piece], allowed: Vector, tol: float, reach: float, clear: float
+) -> tuple[list[Piece], float, float]:
     """Without the leaves that only rounding kept: their residual is poor, since their equations have no solution.
 
     Such a leaf has a singular system, which errors in the dictionary made look regular.
     """
     kept = []
     for piece in pieces:
-        excluded = 0.0 if piece.residual <= tol else excluded_below(form, piece.zero)
+        excluded, times = (0.0, 0.0) if piece.residual <= tol else excluded_below(form, piece.zero, allowed)
         if excluded >= FAR:
-            reach = min(reach, excluded)
+            reach, clear = min(reach, excluded), min(clear, times)
         else:
             kept.append(piece)
-    return kept, reach
+    return kept, reach, clear
 
 
-def excluded_below(form: StandardForm, zero: Mask) -> float:
-    """The equations K x + k = 0 of a leaf have no solution x whose entries are all below this in size.
+def excluded_below(form: StandardForm, zero: Mask, allowed: Vector) -> tuple[float, float]:
+    """The equations K x + k = 0 of a leaf have no solution x whose entries are all below this in size; how clearly.
 
     For each left singular vector u of K:  |uᵀ k| = |uᵀ K x| <= |uᵀ K|₁ max |x|.
     """
@@ -922,14 +944,19 @@ def excluded_below(form: StandardForm, zero: Mask) -> float:
     roundoff = (k.size + 2) * np.finfo(float).eps
     margin = np.abs(u @ k) - roundoff * np.abs(u) @ np.abs(k)
     leak = np.abs(u @ K).sum(axis=1) + roundoff * (np.abs(u) @ np.abs(K)).sum(axis=1)
-    return max((float(a / b) if b > 0 else math.inf for a, b in zip(margin, leak, strict=True) if a > 0), default=0.0)
+    pairs = form.pairs
+    wrong = np.concatenate([allowed[pairs:], np.zeros(form.q.size - pairs)])[equal]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        farthest, times = np.where(margin > 0, margin / leak, 0.0), margin / (np.abs(u) @ wrong)
+    best = int(np.argmax(farthest)) if farthest.size else -1
+    return (float(farthest[best]), float(times[best])) if best >= 0 else (0.0, 0.0)
 
 
 def sorted_out(
     form: StandardForm, pieces: list[Piece], tol: float
 ) -> tuple[list[Continuum], list[Vector], list[Vector]]:
     """The continua that are inside no other, the isolated points, and those whose residual is above tol."""
-    good = [piece for piece in pieces if piece.residual <= tol]
+    good = [seen(form, piece) for piece in pieces if piece.residual <= tol]
     poor = [piece for piece in pieces if not piece.residual <= tol]
     largest: list[Piece] = []
     for piece in sorted((piece for piece in good if piece.dimension), key=lambda piece: -piece.dimension):
@@ -965,6 +992,13 @@ def distinct(pieces: list[Piece]) -> list[Piece]:
         if not again:
             kept.append(int(i))
     return [pieces[i] for i in kept]
+
+
+def seen(form: StandardForm, piece: Piece) -> Piece:
+    """A piece whose directions change multipliers of bounds alone is one point of z."""
+    if piece.dimension == 0 or form.to_z(piece.along).any():
+        return piece
+    return replace(piece, dimension=0, along=piece.along[:, :0])
 
 
 def in_order(pieces: list[Piece]) -> list[Vector]:

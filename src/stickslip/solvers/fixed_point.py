@@ -36,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import checked, count, not_negative, whole
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import without_own
@@ -45,7 +46,7 @@ from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.residual import judge, judge_cylinder
 from stickslip.solvers.cone_newton import ConeNewton
 from stickslip.solvers.contact import slip_root
-from stickslip.solvers.solution import Solution, Solver, conclude, expect, start_from
+from stickslip.solvers.solution import Solution, Solver, conclude, expect, solver_value, start_from
 from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED, Status, in_chunks
 
 INEXACT = 0.01  # the residual asked of an inner solution, as a share of the outer one; smaller where nothing moved
@@ -58,6 +59,7 @@ SINGULAR = 1e-14  # det S / |S|² below which S counts as singular
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count)
 class CylinderGaussSeidel:
     """Block Gauss-Seidel for CylinderProblem; an iteration is one sweep over the contacts."""
 
@@ -153,6 +155,7 @@ def solve_disc(bound, s_11, s_12, s_21, s_22, b_1, b_2):
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, memory=whole, inner=solver_value)
 class Tresca:
     """Fixed point on the friction bounds, for ConeProblem under Coulomb's law; an iteration is one inner problem."""
 
@@ -182,6 +185,7 @@ class Tresca:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, memory=whole, inner=solver_value)
 class DeSaxceFixedPoint:
     """Fixed point on the shift μ|u_t|, for ConeProblem; an iteration is one inner problem.
 

@@ -40,13 +40,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import checked, count, not_negative
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector
 from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.linear import Factor, shifted
 from stickslip.solvers.polish import PROXIMAL, polished
 from stickslip.solvers.scaling import Scaled, scaled
-from stickslip.solvers.solution import Solution, Status, check_limits, conclude, expect, start_from
+from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
 
 NEIGHBOURHOOD = 1e-3
 BOUNDARY = 0.995  # share of the way to the nearest bound that is taken, at least
@@ -54,14 +55,12 @@ PATIENCE = 50  # iterations without a smaller residual that end the iteration
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count)
 class InteriorPoint:
     """Mehrotra's predictor-corrector for LCP and MixedLCP with a positive semidefinite M."""
 
     tol: float = 1e-10
     max_iter: int = 100
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 only moves the start, one scaled unit away from the bounds: interior points gain little from it."""

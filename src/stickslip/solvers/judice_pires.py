@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.checks import checked, count, not_negative, whole
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Matrix, Vector, asymmetry
@@ -50,6 +51,7 @@ Sides = NDArray[np.int8]
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, patience=whole)
 class JudicePires:
     """Block principal pivoting. `patience`: block steps without progress before single pivots."""
 

@@ -30,12 +30,13 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from stickslip.checks import checked, count, not_negative, positive, tuple_of, vector
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Vector, density, vector
+from stickslip.problems.matrix import Vector, density
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import residual
+from stickslip.problems.residual import residual, residual_scale
 from stickslip.solvers.basis import (
     IDENTITY,
     SPARSE_BELOW,
@@ -52,7 +53,7 @@ from stickslip.solvers.basis import (
     scaled,
 )
 from stickslip.solvers.reduction import Reduced, expand_small, reduce, reduce_small, small_lcp
-from stickslip.solvers.solution import Ray, Solution, conclude, expect
+from stickslip.solvers.solution import Ray, Solution, conclude, expect, start_from
 from stickslip.solvers.status import MAX_ITER, NONFINITE, RAY, SOLVED, STALLED, Status
 
 REFACTOR = -1  # the kernel's word for: the eta file is full
@@ -67,6 +68,7 @@ SMALL, SMALL_MIXED = 128, 100  # rows up to which a dense problem is solved in o
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, covering=tuple_of(positive), refactor=count)
 class Lemke:
     """Lemke's method. `covering`: any positive vector d; `refactor`: pivots between two factorisations."""
 
@@ -75,14 +77,12 @@ class Lemke:
     covering: tuple[float, ...] | None = None  # None: ones, after scaling
     refactor: int = 100
 
-    def __post_init__(self) -> None:
-        if self.refactor < 1:
-            raise InputError(f"Lemke: refactor is {self.refactor}, expected at least 1")
-
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: Lemke starts from the slack basis."""
         started = time.perf_counter()
         expect(self, problem, LCP, MixedLCP)
+        if x0 is not None:
+            start_from(problem, x0)
         if isinstance(problem, LCP):
             reduced = Reduced(problem, lambda z: z, True)
         else:
@@ -105,11 +105,12 @@ class Lemke:
         """One run of the method. A ray that starts at a solution needs no proof, which is what takes time."""
         z, ended, pivots, ray = run(self, reduced, refactor)
         x = reduced.expand(z)
-        certificate = None if ray is None or residual(problem, x) <= self.tol else ray()
+        allowed = self.tol * residual_scale(problem)
+        certificate = None if ray is None or residual(problem, x) <= self.tol else ray(allowed)
         return conclude(problem, self, x, ended, pivots_before + pivots, started, certificate)
 
 
-def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Status, int, Callable[[], Ray] | None]:
+def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Status, int, Callable[[float], Ray] | None]:
     """One run on the scaled problem; of a ray, the way to its certificate."""
     problem, n = reduced.lcp, reduced.lcp.size
     limit = 1000 + 50 * n if settings.max_iter is None else settings.max_iter
@@ -158,20 +159,30 @@ def covering(d: tuple[float, ...], n: int) -> Vector:
 
 
 def ray_of(
-    reduced: Reduced, basis: Integers, x: Vector, entering: int, change: Vector, z: Vector, column: Vector
+    reduced: Reduced,
+    basis: Integers,
+    x: Vector,
+    entering: int,
+    change: Vector,
+    z: Vector,
+    column: Vector,
+    allowed: float,
 ) -> Ray:
-    """The ray along which nothing blocks, in the LCP's own numbers, and a proof of infeasibility if there is one."""
+    """The ray along which nothing blocks, in the LCP's own numbers, and a proof of infeasibility if there is one.
+
+    `allowed` is by how much a row of what counts as a solution may be wrong.
+    """
     problem, n = reduced.lcp, reduced.lcp.size
     slope = np.zeros(2 * n + 1)
     slope[basis] = np.maximum(-change, 0.0)
     slope[entering] = 1.0
     dz = slope[n : 2 * n] * column
     z0 = float(x[basis == 2 * n].sum())
-    proof = dz if refutes(problem, dz) else farkas(problem)
+    proof = dz if refutes(problem, dz, allowed) else farkas(problem, allowed)
     return Ray(z, dz, z0, float(slope[2 * n]), proof if reduced.exact else None)
 
 
-def farkas(problem: LCP) -> Vector | None:
+def farkas(problem: LCP, allowed: float) -> Vector | None:
     """A v >= 0 with Mᵀ v <= 0 and qᵀ v = -1, by linear programming: then no z >= 0 has M z + q >= 0. None: no v."""
     if problem.size > LARGEST_PROGRAM:
         return None
@@ -184,14 +195,18 @@ def farkas(problem: LCP) -> Vector | None:
     if found.status != 0:
         return None
     v = np.maximum(found.x, 0.0) / row
-    return v if refutes(problem, v) else None
+    return v if refutes(problem, v, allowed) else None
 
 
-def refutes(problem: LCP, v: Vector) -> bool:
-    """v >= 0, Mᵀ v <= 0 up to rounding and qᵀ v < 0 beyond it."""
+def refutes(problem: LCP, v: Vector, allowed: float) -> bool:
+    """v >= 0, Mᵀ v <= 0 up to rounding, and qᵀ v < 0 beyond it and beyond what is allowed.
+
+    Where z and w = M z + q are at least -allowed, -allowed |v|₁ <= vᵀ w <= qᵀ v + allowed |Mᵀ v|₁.
+    """
     reach, size = problem.M.T @ v, np.abs(problem.M).T @ v
     gain, weight = float(problem.q @ v), float(np.abs(problem.q) @ v)
-    return bool((v >= 0).all() and (reach <= 1e-12 * size).all() and gain < -1e-9 * weight)
+    short = 1e-9 * weight + allowed * float(v.sum() + np.abs(reach).sum())
+    return bool((v >= 0).all() and (reach <= 1e-12 * size).all() and gain < -short)
 
 
 @kernel

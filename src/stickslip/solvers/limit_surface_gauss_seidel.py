@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import checked, count, not_negative, whole
 from stickslip.jit import kernel
 from stickslip.problems.blocks import invert_block
 from stickslip.problems.friction_sets import BALL, GAUGE, MIXED, curve, invert, nearest, slope
@@ -45,6 +46,7 @@ FAR, TURNS, STILL = 1e3, 100, 1e-15  # of the search for the point that a given 
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, patience=whole)
 class LimitSurfaceGaussSeidel:
     """Gauss-Seidel for LimitSurfaceProblem; an iteration is one sweep over the contacts."""
 

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stickslip.checks import checked, count, not_negative, shown
 from stickslip.errors import InputError
 from stickslip.problems.blocks import contact_weights
 from stickslip.problems.friction_sets import Ellipsoid
@@ -39,6 +40,7 @@ LEAST = 1e-3  # share of σ that is asked for at least
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count)
 class LimitSurfaceInteriorPoint:
     """Interior point method for a LimitSurfaceProblem with ellipsoids; an iteration is one step, two linear solves."""
 
@@ -49,7 +51,7 @@ class LimitSurfaceInteriorPoint:
         """It starts from the middle of the cones, whatever x0 is."""
         if not (isinstance(problem, LimitSurfaceProblem) and isinstance(problem.surface, Ellipsoid)):
             raise InputError(
-                f"LimitSurfaceInteriorPoint: the problem is {problem!r}, expected a LimitSurfaceProblem with an "
+                f"LimitSurfaceInteriorPoint: the problem is {shown(problem)}, expected a LimitSurfaceProblem with an "
                 "Ellipsoid"
             )
         if problem.sliding.any():

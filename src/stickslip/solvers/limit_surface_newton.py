@@ -6,47 +6,46 @@
 
     I - D (I - ρ W_s) - μ ∂P/∂λ e_nᵀ      of s,          e_nᵀ or ρ W_n      of c_n, open or closed.
 
-A step is the least one that solves the linear equations (forces need not be unique), or where |Φ| does not fall along
-it, the Levenberg-Marquardt step -(Φ'ᵀΦ' + |Φ| I)⁻¹ Φ'ᵀΦ [1]. It converges fast from nearby; from afar nothing is
-promised. Matrices are dense.
-
-[1] Facchinei, Pang, Finite-Dimensional Variational Inequalities and Complementarity Problems, Springer 2003, chapter 8.
+Steps and what is done where they stall are those of solvers/dense_newton.py. It converges fast from nearby; from afar
+nothing is promised.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import linalg
 
+from stickslip.checks import checked, count, not_negative
 from stickslip.jit import kernel
 from stickslip.problems.blocks import contact_weights
 from stickslip.problems.friction_sets import nearest
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
 from stickslip.problems.matrix import Dense, Vector, as_dense, both_sides
+from stickslip.solvers.dense_newton import newton_or_proximal
 from stickslip.solvers.limit_surface_gauss_seidel import furthest
-from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
 
-SHORTEST = 1e-4  # step length that is still tried
-DESCENT = 1e-4  # share of the promised decrease that is asked for
+CLOSE = 1e-4  # residual up to which a stall may be one of redundant contacts, and proximal steps are worth trying
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count)
 class LimitSurfaceNewton:
     """Nonsmooth Newton for LimitSurfaceProblem; an iteration is one step."""
 
     tol: float = 1e-8
-    max_iter: int = 200
+    max_iter: int = 1000
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
-        """Newton's method from x0, zero where there is none."""
+        """Newton's method from x0, zero where there is none, and where it stalls the proximal point method."""
         expect(self, problem, LimitSurfaceProblem)
         started = time.perf_counter()
-        x, ended, steps = newton(NaturalMap.of(problem), problem, start_from(problem, x0), self.tol, self.max_iter)
-        return conclude(problem, self, x, ended, steps, started)
+        form = problem.scaled
+        x = form.coordinates(start_from(problem, x0))
+        x, ended, steps = newton_or_proximal(NaturalMap.of(problem), x, self.tol, self.max_iter, CLOSE)
+        return conclude(problem, self, form.forces(x), ended, steps, started)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +54,7 @@ class NaturalMap:
 
     problem: LimitSurfaceProblem
     W: Dense  # E A E
+    q: Vector
     rho: Vector
     ends: Dense  # where a given slip puts s
 
@@ -63,65 +63,23 @@ class NaturalMap:
         form = problem.scaled
         ends = np.zeros_like(form.way)
         furthest(*form.law, ends)
-        return cls(problem, both_sides(as_dense(problem.A), form.E), contact_weights(form.W.diagonal), ends)
+        return cls(problem, both_sides(as_dense(problem.A), form.E), form.q, contact_weights(form.W.diagonal), ends)
+
+    def around(self, centre: Vector, alpha: float) -> NaturalMap:
+        """The map of W + α / ρ and q - α c / ρ."""
+        added = alpha / np.repeat(self.rho, 4)
+        return replace(self, W=self.W + np.diag(added), q=self.q - added * centre)
+
+    def judged(self, x: Vector, tol: float) -> tuple[float, bool]:
+        """The residual of the problem, and whether x solves it."""
+        return judge_limit_surface(self.problem, self.problem.scaled.forces(x), tol)[1:]
 
     def __call__(self, x: Vector) -> tuple[Vector, Dense]:
         """Φ and Φ'."""
         form = self.problem.scaled
         value, jacobian = np.empty(x.size), np.empty((x.size, x.size))
-        natural_map(self.W, x, self.W @ x + form.q, *form.law, self.ends, self.rho, value, jacobian)
+        natural_map(self.W, x, self.W @ x + self.q, *form.law, self.ends, self.rho, value, jacobian)
         return value, jacobian
-
-
-def newton(
-    map_: NaturalMap, problem: LimitSurfaceProblem, c: Vector, tol: float, max_iter: int
-) -> tuple[Vector, Status, int]:
-    """Forces c, how it ended, and the steps made."""
-    form = problem.scaled
-    x = form.coordinates(c)
-    value, jacobian = map_(x)
-    for steps in range(max_iter + 1):
-        if judge_limit_surface(problem, form.forces(x), tol)[2]:
-            return form.forces(x), Status.SOLVED, steps
-        if not np.isfinite(value).all() or not np.isfinite(jacobian).all():
-            return form.forces(x), Status.NONFINITE, steps
-        if steps == max_iter:
-            break
-        for step in directions(value, jacobian):
-            found = descend(map_, x, value, step)
-            if found is not None:
-                x, value, jacobian = found
-                break
-        else:
-            return form.forces(x), Status.STALLED, steps
-    return form.forces(x), Status.MAX_ITER, max_iter
-
-
-def directions(value: Vector, jacobian: Dense) -> Iterator[Vector]:
-    """Newton's step, then Levenberg and Marquardt's."""
-    yield newton_step(value, jacobian)
-    damped = jacobian.T @ jacobian + float(np.linalg.norm(value)) * np.eye(value.size)
-    yield linalg.solve(damped, -jacobian.T @ value, assume_a="pos", check_finite=False)
-
-
-def newton_step(value: Vector, jacobian: Dense) -> Vector:
-    """The least one that solves the linear equations."""
-    return linalg.lstsq(jacobian, -value, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]
-
-
-def descend(
-    map_: Callable[[Vector], tuple[Vector, Dense]], x: Vector, value: Vector, step: Vector
-) -> tuple[Vector, Vector, Dense] | None:
-    """The first of x + step, x + step / 2, … that lowers the length of the map, with the map and its derivative there.
-    None where it stays."""
-    before, length = float(np.linalg.norm(value)), 1.0
-    while length >= SHORTEST:
-        trial = x + length * step
-        new, jacobian = map_(trial)
-        if np.linalg.norm(new) <= (1 - DESCENT * length) * before:
-            return trial, new, jacobian
-        length *= 0.5
-    return None
 
 
 @kernel

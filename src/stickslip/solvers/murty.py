@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import checked, count, not_negative
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector
@@ -33,6 +34,7 @@ PIVOT_SHARE = 1e-13  # a diagonal pivot below this share of its column is zero
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, refactor=count)
 class Murty:
     """Least-index principal pivoting, for P-matrices. `refactor`: pivots between two factorisations."""
 

@@ -43,7 +43,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from stickslip.errors import InputError
+from stickslip.checks import checked, count, not_negative, one_of
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector
@@ -51,7 +51,7 @@ from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.linear import Shifted, shifted
 from stickslip.solvers.polish import polished
 from stickslip.solvers.scaling import Scaled, scaled
-from stickslip.solvers.solution import Solution, Status, check_limits, conclude, expect, start_from
+from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
 
 DESCENT = 1e-12
 MEMORY = 5
@@ -64,17 +64,13 @@ ATTEMPTS = 3  # factorisations an iteration, with growing ν
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(function=one_of("fischer-burmeister", "min"), tol=not_negative, max_iter=count)
 class SemismoothNewton:
     """Semismooth Newton for LCP and MixedLCP; `function` is "fischer-burmeister" or "min"."""
 
     function: Literal["fischer-burmeister", "min"] = "fischer-burmeister"
     tol: float = 1e-10
     max_iter: int = 100
-
-    def __post_init__(self) -> None:
-        if self.function not in ("fischer-burmeister", "min"):
-            raise InputError(f"SemismoothNewton: function is {self.function!r}, expected 'fischer-burmeister' or 'min'")
-        check_limits(self)
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve from x0, or from zero, either moved into the bounds."""

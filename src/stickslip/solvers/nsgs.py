@@ -30,6 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import checked, count, not_negative, positive, whole
 from stickslip.jit import kernel
 from stickslip.problems.blocks import ContactBlocks, invert_block
 from stickslip.problems.cone import ConeProblem
@@ -47,6 +48,7 @@ BARELY = 1e-4  # -q_n over |q_t|, above which neither does the sticking impulse
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, patience=whole, relaxation=positive)
 class NSGS:
     """Nonsmooth Gauss-Seidel for ConeProblem; an iteration is one sweep over the contacts."""
 

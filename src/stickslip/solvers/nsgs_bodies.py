@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from stickslip.checks import checked, count, not_negative
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.cone import LARGEST_BLOCK, BodyForm, ConeProblem, block_inverse
@@ -51,6 +52,7 @@ class ContactRows(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count)
 class BodyNSGS:
     """Matrix-free nonsmooth Gauss-Seidel for a ConeProblem with bodies; an iteration is one sweep over the contacts."""
 

@@ -29,13 +29,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import between, checked, count, not_negative
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Dense, Matrix, Vector, as_dense, as_sparse, density
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import TINY, box_map_length, length
-from stickslip.solvers.solution import Solution, check_limits, conclude, expect, start_from
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
 from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED, STALLED
 
 FULL = 0.4  # share of non-zeros from which dense rows are faster
@@ -43,17 +44,13 @@ CHECK = 8  # sweeps between two residuals; a residual costs as much as a sweep
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, omega=between(0, 2))
 class PGS:
     """Projected Gauss-Seidel (omega = 1) or SOR for LCP and MixedLCP; an iteration is one sweep over the rows."""
 
     tol: float = 1e-10
     max_iter: int = 10_000
     omega: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.omega < 2.0:
-            raise InputError(f"PGS: omega is {self.omega}, expected a number between 0 and 2")
-        check_limits(self)
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol.

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import checked, count, fraction, not_negative, shown
 from stickslip.errors import InputError
 from stickslip.problems.friction_sets import Ellipsoid
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
@@ -42,6 +43,7 @@ ATTEMPTS = 3  # with σ ever nearer to 1
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=not_negative, max_iter=count, centring=fraction)
 class PotentialReduction:
     """Wang, Monteiro and Pang's method for a LimitSurfaceProblem; an iteration is one linear solve."""
 
@@ -53,10 +55,8 @@ class PotentialReduction:
         """Start inside: at x0 with normal forces raised and friction shortened where it must be, or at s = 0."""
         if not (isinstance(problem, LimitSurfaceProblem) and isinstance(problem.surface, Ellipsoid)):
             raise InputError(
-                f"PotentialReduction: the problem is {problem!r}, expected a LimitSurfaceProblem with an Ellipsoid"
+                f"PotentialReduction: the problem is {shown(problem)}, expected a LimitSurfaceProblem with an Ellipsoid"
             )
-        if not 0 <= self.centring < 1:
-            raise InputError(f"PotentialReduction: centring is {self.centring!r}, expected a number from 0 to below 1")
         started = time.perf_counter()
         equations = Equations.of(problem)
         start = equations.start(problem.scaled.coordinates(start_from(problem, x0)))

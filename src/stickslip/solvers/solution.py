@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from stickslip.checks import Refused, instance, vector
 from stickslip.errors import InputError, SolveFailed
 from stickslip.problems.cone import ConeProblem
+from stickslip.problems.contact_states import contact_residuals
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Vector, vector
+from stickslip.problems.matrix import Vector
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import judge
+from stickslip.problems.residual import judge, row_errors
 from stickslip.solvers.status import Status as Status
 
 if TYPE_CHECKING:
@@ -48,9 +50,9 @@ class Solver(Protocol):
 class Ray:
     """Lemke's certificate: (z, z0) + t (dz, dz0) stays feasible and complementary for every t >= 0.
 
-    Where `multiplier` is not None it proves that no z >= 0 has M z + q >= 0 at all (Farkas): v >= 0, Mᵀ v <= 0,
-    qᵀ v < 0. Otherwise the ray says that this method found nothing, not that nothing exists. For a MixedLCP all of it
-    is in the variables of the LCP it was reduced to.
+    Where `multiplier` is not None it proves that no z >= 0 has M z + q >= 0 at all (Farkas): v >= 0, Mᵀ v <= 0, qᵀ v <
+    0, the last by so much that no z has a residual of tol either. Otherwise the ray says that this method found
+    nothing, not that nothing exists. For a MixedLCP all of it is in the variables of the LCP it was reduced to.
     """
 
     z: Vector
@@ -121,6 +123,25 @@ class Solution:
             self,
         )
 
+    @property
+    def worst(self) -> tuple[int, float]:
+        """The row of a (mixed) LCP that is most wrong for its own size, and by which share of it.
+
+        The residual is one number for rows that may have different units. Here an error of w_i counts against the
+        terms w_i is the sum of, one of z_i against those of every w that it goes into: rows are compared whatever their
+        scale. Of friction problems it is the contact whose share of the residual is the greatest.
+        """
+        if isinstance(self.problem, LCP | MixedLCP):
+            shares = row_errors(self.problem, self.x, self.y)
+        elif isinstance(self.problem, ConeProblem):
+            shares = contact_residuals(self.problem, self.x, self.y)
+        else:
+            raise InputError(f"worst: the problem is {self.problem!r}, expected a (mixed) LCP or a ConeProblem")
+        if not shares.size:
+            return -1, 0.0
+        worst = int(np.argmax(shares))
+        return worst, float(shares[worst])
+
     def explain(self) -> Diagnosis:
         """Of a friction problem: the worst contact, open, stick or slip, the rank of W, whether a solution exists."""
         from stickslip.solvers.diagnosis import diagnose
@@ -147,31 +168,28 @@ def conclude(
     y, error, solved = judge(problem, x, solver.tol)
     if solved:
         status, certificate = Status.SOLVED, None  # a ray that starts at a solution, z0 = 0 to rounding, is no failure
-    elif error <= solver.tol:
-        status = Status.UNBOUNDED
+    elif error <= solver.tol:  # but not to be believed; see problems/residual.py
+        status = Status.STALLED if isinstance(problem, LCP | MixedLCP) else Status.UNBOUNDED
     elif not math.isfinite(error):
         status = Status.NONFINITE
     else:
         status = Status.STALLED if ended == Status.SOLVED else Status(ended)
     seconds = time.perf_counter() - started
+    x.flags.writeable = y.flags.writeable = False  # the residual is theirs
     return Solution(x, y, status, error, iterations, seconds, solver, problem, certificate)
 
 
 def expect(solver: Solver, problem: object, *classes: type) -> None:
     """Refuse a problem that is not of the solver's."""
     if not isinstance(problem, classes):
-        names = " or ".join(kind.__name__ for kind in classes)
-        raise InputError(
-            f"{type(solver).__name__}: the problem is {problem!r}, expected {'an' if LCP in classes else 'a'} {names}"
-        )
+        instance(*classes)(type(solver).__name__, "problem", problem)
 
 
-def check_limits(solver: Any) -> None:
-    """Refuse a tol or a max_iter with which nothing could end."""
-    if not solver.tol >= 0.0:
-        raise InputError(f"{type(solver).__name__}: tol is {solver.tol}, expected a number >= 0")
-    if solver.max_iter < 1:
-        raise InputError(f"{type(solver).__name__}: max_iter is {solver.max_iter}, expected at least 1")
+def solver_value(owner: str, field: str, value: Any) -> Any:
+    """A kind of argument: a solver with its settings, such as Lemke()."""
+    if isinstance(value, type) or not (hasattr(value, "tol") and callable(getattr(value, "solve", None))):
+        raise Refused(owner, field, value, "a solver, such as Lemke()")
+    return value
 
 
 def start_from(problem: Problem, x0: Vector | None) -> Vector:

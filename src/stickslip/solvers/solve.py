@@ -30,12 +30,16 @@ With a ConeProblem, where each method after the first starts from the best answe
 
 Beyond `MOST_CONTACTS` contacts a factorisation takes seconds: then Gauss–Seidel runs for `LONG` sweeps, and ADMM once.
 
+With a CylinderProblem of up to `MOST_DENSE` contacts: Gauss–Seidel for `FIRST` sweeps, nonsmooth Newton, and sweeps
+again to their end; of more, the last alone.
+
 With a LimitSurfaceProblem, each method from the best answer so far:
 
  1. Gauss–Seidel, given up as soon as by its own rate it would take more than `DISTRIBUTED` further sweeps;
  2. up to `MOST_DENSE` contacts: where the friction set is an Ellipsoid and no slip is given, the interior point method;
     nonsmooth Newton; for an Ellipsoid also the potential-reduction method of Wang, Monteiro and Pang, started afresh,
-    and Newton again from where it ended;
+    and Newton again from where it ended; for other sets, where the best residual so far is at most `CLOSE`, Newton from
+    the answer of the interior point method to the same problem with the Ellipsoid: contacts slip and open much alike;
  3. Gauss–Seidel for `LONG` sweeps.
 """
 
@@ -52,7 +56,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from stickslip.errors import InputError
+from stickslip.checks import Refused, checked, positive
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.friction_sets import Ellipsoid
@@ -62,7 +66,7 @@ from stickslip.problems.matrix import Vector, asymmetry
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import PROBLEMS
 from stickslip.solvers.block_lu import MOST_CONTACTS
-from stickslip.solvers.solution import Problem, Solution, Solver, Status
+from stickslip.solvers.solution import Problem, Solution, Solver, Status, expect, solver_value
 
 WARM = 10  # factorisations of block pivoting from x0
 LOOSE = 1e-6  # tol from which projected Gauss–Seidel is worth trying
@@ -77,7 +81,8 @@ MODEST, POLISH = 1000, 500  # contacts up to which Newton's method follows the i
 LONG = 10_000  # sweeps where there are too many contacts for the interior point method
 TURNS = ((1000, 300), (4000, 300), (16_000, 1000))  # iterations of ADMM and of Newton's method
 DISTRIBUTED = 1000  # sweeps over distributed contacts still to come
-MOST_DENSE = 200  # distributed contacts whose matrix is factorised densely
+MOST_DENSE = 200  # distributed contacts, and those of cylinders, whose matrix is factorised densely
+FIRST = 200  # sweeps over cylinders before Newton's method
 
 
 # each method's name at the command line and in files, and the class it stands for
@@ -100,6 +105,7 @@ METHODS = {
     "tresca": ("fixed_point", "Tresca"),
     "de_saxce": ("fixed_point", "DeSaxceFixedPoint"),
     "cylinder_gauss_seidel": ("fixed_point", "CylinderGaussSeidel"),
+    "cylinder_newton": ("cylinder_newton", "CylinderNewton"),
     "limit_surface_gauss_seidel": ("limit_surface_gauss_seidel", "LimitSurfaceGaussSeidel"),
     "limit_surface_interior_point": ("limit_surface_interior_point", "LimitSurfaceInteriorPoint"),
     "limit_surface_newton": ("limit_surface_newton", "LimitSurfaceNewton"),
@@ -107,6 +113,16 @@ METHODS = {
 }
 
 
+def known_method(owner: str, field: str, value: Any) -> Any:
+    """A kind of argument: the name of a method, or a solver with its settings."""
+    if isinstance(value, str):
+        if value not in METHODS:
+            raise Refused(owner, field, value, f"one of {', '.join(METHODS)}")
+        return value
+    return solver_value(owner, field, value)
+
+
+@checked(method=known_method, tol=positive)
 def solve(
     problem: Problem, method: str | Solver = "auto", tol: float | None = None, x0: Vector | None = None
 ) -> Solution:
@@ -116,39 +132,33 @@ def solve(
     """
     if isinstance(method, str):
         return named(method, problem_tolerance(problem) if tol is None else tol).solve(problem, x0)
-    return (method if tol is None else replace(method, tol=checked(tol))).solve(problem, x0)  # type: ignore[type-var]
+    return (method if tol is None else replace(method, tol=tol)).solve(problem, x0)  # type: ignore[type-var]
 
 
 @lru_cache(maxsize=64)
 def named(method: str, tol: float) -> Solver:
     """The solver value of a name."""
-    if method not in METHODS:
-        raise InputError(f"solve: method is {method!r}, expected one of {', '.join(METHODS)}")
-    module, name = METHODS[method]
-    solver: Solver = getattr(import_module(f"stickslip.solvers.{module}"), name)(tol=checked(tol))
+    module, name = METHODS[known_method("solve", "method", method)]
+    solver: Solver = getattr(import_module(f"stickslip.solvers.{module}"), name)(tol=tol)
     return solver
 
 
 def problem_tolerance(problem: Any) -> float:
     if not isinstance(problem, PROBLEMS):
         names = ", ".join(kind.__name__ for kind in PROBLEMS)
-        raise InputError(f"solve: got a {type(problem).__name__}, expected one of {names}")
+        raise Refused("solve", "the problem", problem, f"one of {names}")
     return problem.tolerance
 
 
-def checked(tol: float) -> float:
-    if not (isinstance(tol, int | float) and math.isfinite(tol) and tol > 0):
-        raise InputError(f"solve: tol is {tol!r}, expected a positive number")
-    return float(tol)
-
-
 @dataclass(frozen=True, kw_only=True)
+@checked(tol=positive)
 class Auto:
     """The rules of solve.py: several methods in a documented order, all named in `Solution.attempts`."""
 
     tol: float = 1e-10
 
     def solve(self, problem: Problem, x0: Vector | None = None) -> Solution:
+        expect(self, problem, *PROBLEMS)
         started = time.perf_counter()
         tried: list[Solution] = []
         for solver, start in ladder(problem, x0, self.tol, tried):
@@ -164,9 +174,10 @@ class Auto:
 
 
 class Start(Enum):
-    """Where a method starts: at the answer with the least residual, at the last one, or at no answer."""
+    """Where a method starts: at the answer with the least residual, at the last one, at no answer, or at that of the
+    same problem with the Ellipsoid."""
 
-    BEST, LAST, AFRESH = range(3)
+    BEST, LAST, AFRESH, ROUND = range(4)
 
 
 Rungs: TypeAlias = Iterator[tuple[Solver, Start]]
@@ -177,9 +188,9 @@ def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution
     if isinstance(problem, ConeProblem):
         return cone_ladder(problem, tol, tried)
     if isinstance(problem, CylinderProblem):
-        return iter(((named("cylinder_gauss_seidel", tol), Start.BEST),))
+        return cylinder_ladder(problem, tol)
     if isinstance(problem, LimitSurfaceProblem):
-        return limit_surface_ladder(problem, tol)
+        return limit_surface_ladder(problem, tol, tried)
     return ((solver, Start.BEST) for solver in lcp_ladder(problem, x0, tol))
 
 
@@ -218,7 +229,14 @@ def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Rung
         yield limited("cone_newton", tol, steps), Start.BEST
 
 
-def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
+def cylinder_ladder(problem: CylinderProblem, tol: float) -> Rungs:
+    if problem.contacts <= MOST_DENSE:
+        yield limited("cylinder_gauss_seidel", tol, FIRST), Start.BEST
+        yield named("cylinder_newton", tol), Start.BEST
+    yield named("cylinder_gauss_seidel", tol), Start.BEST
+
+
+def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float, tried: list[Solution]) -> Rungs:
     yield patient_limit_surface(tol), Start.BEST
     if problem.contacts <= MOST_DENSE:
         if isinstance(problem.surface, Ellipsoid) and not problem.sliding.any():
@@ -227,6 +245,8 @@ def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
         if isinstance(problem.surface, Ellipsoid):
             yield named("potential_reduction", tol), Start.AFRESH
             yield named("limit_surface_newton", tol), Start.BEST
+        elif not problem.sliding.any() and any(answer.residual <= CLOSE for answer in tried):
+            yield named("limit_surface_newton", tol), Start.ROUND
     yield limited("limit_surface_gauss_seidel", tol, LONG), Start.BEST
 
 
@@ -258,7 +278,10 @@ def start_of(start: Start, problem: Problem, tried: list[Solution], x0: Vector |
     """The impulses a method starts from; for problems without friction always x0."""
     if start is Start.AFRESH:
         return None
-    if not (tried and isinstance(problem, ConeProblem | LimitSurfaceProblem)):
+    if start is Start.ROUND and isinstance(problem, LimitSurfaceProblem):
+        alike = LimitSurfaceProblem(problem.A, problem.b, problem.mu, problem.e)
+        return named("limit_surface_interior_point", problem.tolerance).solve(alike).x
+    if not (tried and isinstance(problem, ConeProblem | CylinderProblem | LimitSurfaceProblem)):
         return x0
     bounded = [answer for answer in tried if answer.status is not Status.UNBOUNDED and answer.residual < math.inf]
     if not bounded:

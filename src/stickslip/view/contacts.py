@@ -21,10 +21,12 @@ from numpy.typing import ArrayLike
 
 from stickslip.analysis.coupling import FrictionCoupling, unit
 from stickslip.analysis.solvability import ContactSolution, Solvability
+from stickslip.checks import checked, instance, not_negative, text, vector, whole
+from stickslip.checks import path as file_path
 from stickslip.errors import InputError
 from stickslip.problems.friction_sets import nearest
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Dense, Vector, vector
+from stickslip.problems.matrix import Dense, Vector
 from stickslip.view.comparisons import page
 from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
 from stickslip.view.trajectories import LINES, PALETTE, TOTAL, WRONG, dress
@@ -37,6 +39,13 @@ WIDE = 6.2  # inches that a panel takes
 # the generalized friction cone
 
 
+def frictions_kind(owner: str, field: str, value: Any) -> tuple[float, ...]:
+    """A kind of argument: one friction coefficient or several."""
+    given = value if isinstance(value, tuple | list) and value else (value,)
+    return tuple(not_negative(owner, field, each, "one friction coefficient >= 0, or several") for each in given)
+
+
+@checked(coupling=instance(FrictionCoupling), mu=frictions_kind, path=file_path, title=text)
 def draw_cone(
     coupling: FrictionCoupling,
     mu: float | tuple[float, ...],
@@ -47,7 +56,7 @@ def draw_cone(
     """The generalized friction cone for one or more coefficients, in space (of a contact in space) and in the section
     through the normal and `direction`, which is where it jams first if nothing is said."""
     check_path(path)
-    frictions = (mu,) if isinstance(mu, int | float) else tuple(mu)
+    frictions: Any = mu
     flat = len(coupling.W) == 2
     sheet = page(WIDE if flat else 2 * WIDE, 5.6, title or f"Generalized friction cone, μ_jam = {coupling.mu_jam:.4g}")
     if not flat:
@@ -128,10 +137,11 @@ def draw_section(
 # the solutions
 
 
+@checked(found=instance(Solvability), path=file_path, contact=whole, title=text)
 def draw_solutions(found: Solvability, path: str | os.PathLike[str], contact: int = 0, title: str = "") -> None:
     """Each solution as a diagram of one contact: the load δu₀, what contact forces add, and what comes of both."""
     check_path(path)
-    if not 0 <= contact < found.problem.contacts:
+    if contact >= found.problem.contacts:
         raise InputError(
             f"draw_solutions: contact is {contact}, expected a number below {found.problem.contacts}, the contacts"
         )
@@ -217,6 +227,7 @@ def arrow(axes: Axes, start: Vector, end: Vector, colour: str, label: str, side:
 # limit surfaces
 
 
+@checked(problem=instance(LimitSurfaceProblem), path=file_path, contact=whole, title=text)
 def draw_limit_surface(
     problem: LimitSurfaceProblem,
     forces: ArrayLike,
@@ -227,9 +238,7 @@ def draw_limit_surface(
     """What friction a contact can carry at its normal force, (c_t, c_o, c_r), and the load that it does carry; `forces`
     (4 nc,) of all contacts."""
     check_path(path)
-    if not isinstance(problem, LimitSurfaceProblem):
-        raise InputError(f"draw_limit_surface: the problem is {problem!r}, expected a LimitSurfaceProblem")
-    if not 0 <= contact < problem.contacts:
+    if contact >= problem.contacts:
         raise InputError(f"draw_limit_surface: contact is {contact}, expected a number below {problem.contacts}")
     c = vector("draw_limit_surface", "forces", forces, problem.size).reshape(-1, 4)[contact]
     surface = boundary(problem, contact, float(c[0]))

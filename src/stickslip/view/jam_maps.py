@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 
 from stickslip.analysis.jamming import JamMap
+from stickslip.checks import checked, instance, text
+from stickslip.checks import path as file_path
 from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
 from stickslip.view.figures import GROUND, INK, PAPER, check_path, write
@@ -21,6 +23,7 @@ COLOURS = "YlOrRd_r"
 MU_JAM = r"$\mu_\mathrm{jam}$"
 
 
+@checked(jam_map=instance(JamMap), path=file_path, title=text)
 def draw_jam_map(jam_map: JamMap, path: str | os.PathLike[str], title: str = "") -> None:
     """Draw a map; `title` is its heading."""
     check_path(path)

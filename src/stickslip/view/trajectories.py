@@ -20,7 +20,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from stickslip.engine.recorder import SCENE, SYSTEM, Header
+from stickslip.engine.recorder import SCENE, Header
 from stickslip.engine.trajectory import ContactTable, Trajectory, counted
 from stickslip.errors import InputError
 from stickslip.problems.contact_states import State
@@ -61,7 +61,7 @@ def draw_path(run: Trajectory, figure: Figure) -> None:
     Of a system its coordinates over time.
     """
     head(figure, run, "Path")
-    if run.header.world == SYSTEM:
+    if run.header.world != SCENE:
         draw_coordinates(run, figure)
         return
     moving = np.flatnonzero(run.header.kind != Kind.STATIC)
@@ -170,14 +170,18 @@ def outline(header: Header, shape: int, centre: Floats, quaternion: Floats, view
     direction = np.zeros((angle.size, 3))
     direction[:, view[0]], direction[:, view[1]] = np.cos(angle), np.sin(angle)
     turned = rotated(quaternion, header.shape_rotation[shape].T)  # the axes of the shape in the world, as rows
-    points = support(Shape(header.shape[shape]), header.shape_size[shape], direction @ turned.T) @ turned
+    points = support(header, shape, direction @ turned.T) @ turned
     return (points + centre + rotated(quaternion, header.shape_position[shape]))[:, view]
 
 
-def support(shape: Shape, size: Floats, direction: Floats) -> Floats:
+def support(header: Header, number: int, direction: Floats) -> Floats:
     """The point of a shape that lies farthest in each unit direction (k, 3), in shape axes."""
-    axis = np.array([0.0, 0.0, 1.0])
-    match shape:
+    axis, size = np.array([0.0, 0.0, 1.0]), header.shape_size[number]
+    match Shape(header.shape[number]):
+        case Shape.HULL:
+            first, last = header.hull_range[number, :2]
+            corners = header.hull_corner[first:last]
+            return corners[np.argmax(direction @ corners.T, axis=1)]
         case Shape.SPHERE:
             return size[0] * direction
         case Shape.BOX:

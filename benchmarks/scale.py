@@ -1,0 +1,204 @@
+"""Large scenes: time and memory a body, from 10^3 balls on, and against PyBullet and MuJoCo as far as they get.
+
+    falling   balls in a cube of rows, none touching, in free fall
+    resting   balls on the ground, a contact each: collision, rows, sweeps and memory of every step
+    stacks    boxes in columns of five on the ground, 20 contacts a column
+    heap      balls that touch in a cube of rows between walls: all in one island, which rests on 3 contacts a ball
+
+The claim: time is linear in bodies, with an exponent of at most 1.05 from 10^4 bodies on (falling, resting, stacks);
+10^3, which fit into the cache of a core, are printed beside with the exponent from there. The heap is printed too: its
+sweeps are bounded by `effort`, so it is linear as well, and its residual says how far such a bound leads.
+
+Times are of the processor, a step, the median; a scene is built and set up off the clock, and what that takes is
+printed. Memory is what the process grew by, without the scene's own description; recorded, a frame is 104 bytes a body
+and 200 a contact (simulate(..., every=n) keeps every n-th). Each size of each engine runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from engine_scenes import ORIGIN, UP, Block, Plane, Setting, everywhere
+
+DT = 5e-3
+MOST = 1.05  # exponent
+BEYOND_CACHE = 10_000  # bodies
+PEERS = {"pybullet": 10_000, "mujoco": 10_000}  # most bodies that each is given
+CAP = 400.0  # seconds of a process
+GROUND = Plane(ORIGIN, UP, everywhere(0.5))
+
+
+def falling(count: int) -> Setting:
+    return setting("falling", rows(count, 3, 1.05, above=10.0))
+
+
+def resting(count: int) -> Setting:
+    return setting("resting", rows(count, 2, 1.05))
+
+
+def heap(count: int) -> Setting:
+    side = math.ceil(round(count ** (1 / 3), 6))
+    ends = ((-0.5, 1.0), (side - 0.5, -1.0))
+    sides = [(at, normal) for at, way in ends for normal in ((way, 0.0, 0.0), (0.0, way, 0.0))]
+    walls = [Plane((at, at, 0.0), normal, everywhere(0.5)) for at, normal in sides]
+    return setting("heap", rows(count, 3, 1.0), walls)
+
+
+def stacks(count: int) -> Setting:
+    side = math.ceil(math.sqrt(count / 5))
+    blocks = []
+    for i in range(count):
+        column, level = divmod(i, 5)
+        place = (1.5 * (column % side), 1.5 * (column // side), 0.5 + level)
+        blocks.append(Block((1.0, 1.0, 1.0), 1.0, place, everywhere(0.5)))
+    return setting("stacks", blocks)
+
+
+SCENES = {"falling": falling, "resting": resting, "stacks": stacks, "heap": heap}
+LINEAR = ("falling", "resting", "stacks")
+
+
+def rows(count: int, axes: int, apart: float, above: float = 0.0) -> list[Block]:
+    """Balls of a diameter of 1 m in a square or a cube."""
+    side = math.ceil(round(count ** (1 / axes), 6))
+    places = ((i % side, i // side % side, i // side**2 if axes == 3 else 0) for i in range(count))
+    if axes == 2:
+        places = ((i % side, i // side, 0) for i in range(count))
+    return [Block((0.5,), 1.0, (apart * x, apart * y, 0.5 + above + apart * z), everywhere(0.5)) for x, y, z in places]
+
+
+def setting(name: str, blocks: list[Block], walls: Any = ()) -> Setting:
+    return Setting(name, (0.0, 0.0, -9.81), (GROUND, *walls), tuple(blocks), DT, 0, 1, lambda *_: {})
+
+
+# one process
+
+
+def measure(engine: str, name: str, count: int, steps: int) -> dict[str, float]:
+    """Time and memory of some steps, after two that nobody looks at."""
+    given = SCENES[name](count)
+    world, found = ours(given) if engine == "stickslip" else peer(engine, given)
+    world.step(2)
+    seconds = []
+    for _ in range(steps):
+        started = time.thread_time()
+        world.step(1)
+        seconds.append(time.thread_time() - started)
+    found |= {"step": float(np.median(seconds)), "memory": grown(found.pop("before"))}
+    if engine == "stickslip":
+        found |= {"residual": world.residual, "contacts": float(world._engine.work.count[0])}
+    return found
+
+
+def ours(given: Setting) -> tuple[Any, dict[str, float]]:
+    from engine import scene_of
+
+    import stickslip as ss
+
+    ss.Simulation(scene_of(SCENES["stacks"](50))[0], dt=DT).step(3)  # compiled, and loaded
+    started = time.thread_time()
+    scene, _ = scene_of(given)
+    described, before = time.thread_time(), resident()
+    world = ss.Simulation(scene, dt=DT)
+    ready = time.thread_time()
+    return world, {"describe": described - started, "set up": ready - described, "before": before}
+
+
+def peer(engine: str, given: Setting) -> tuple[Any, dict[str, float]]:
+    from engine_peers import PEERS as KNOWN
+
+    name = {"pybullet": "pybullet/rigid", "mujoco": "mujoco/CG"}[engine]
+    (chosen,) = [each for each in KNOWN if each.name == name]
+    before, started = resident(), time.thread_time()
+    world = chosen.start(given)
+    return world, {"describe": 0.0, "set up": time.thread_time() - started, "before": before}
+
+
+def resident() -> float:
+    """Memory of this process now   [bytes]."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def grown(before: float) -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+
+
+# all of them
+
+
+def run(engine: str, name: str, count: int, steps: int) -> dict[str, float] | str:
+    command = [sys.executable, __file__, "--one", engine, name, str(count), str(steps)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=max(CAP, count / 5e3), check=False)
+    except subprocess.TimeoutExpired:
+        return f"> {CAP:g} s"
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["died"])[-1][:60]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def growth(known: dict[int, dict[str, float]], what: str, least: int) -> float:
+    """The exponent of a quantity over bodies, of sizes from the least on; nan where there is one only."""
+    sizes = [size for size in known if size >= least]
+    values = [known[size][what] for size in sizes]
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0]) if len(sizes) > 1 else math.nan
+
+
+def show(engine: str, count: int, found: dict[str, float] | str) -> None:
+    if isinstance(found, str):
+        print(f"  {engine:9} {count:9,}  {found}", flush=True)
+        return
+    setup = 1e6 * (found["describe"] + found["set up"]) / count
+    contacts = f"{found['contacts']:11,.0f} contacts, residual {found['residual']:.0e}" if "residual" in found else ""
+    print(
+        f"  {engine:9} {count:9,}  {1e6 * found['step'] / count:8.3f} µs a body and step"
+        f"  {found['memory'] / count:7.0f} B a body  set-up {setup:5.0f} µs a body  {contacts}",
+        flush=True,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000, 100_000])
+    parser.add_argument("--only", nargs="+", choices=SCENES, default=list(SCENES))
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--one", nargs=4, metavar=("ENGINE", "SCENE", "COUNT", "STEPS"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        engine, name, count, steps = given.one
+        print(json.dumps(measure(engine, name, int(count), int(steps))))
+        return 0
+    failed = []
+    for name in given.only:
+        print(f"\n{name}")
+        known: dict[int, dict[str, float]] = {}
+        for engine in ("stickslip", *([] if given.no_peers else PEERS)):
+            for count in given.sizes:
+                if count <= PEERS.get(engine, count):
+                    found = run(engine, name, count, given.steps)
+                    show(engine, count, found)
+                    if engine == "stickslip" and not isinstance(found, str):
+                        known[count] = found
+        if len(known) > 1:
+            grows = growth(known, "step", 0), growth(known, "step", BEYOND_CACHE), growth(known, "memory", BEYOND_CACHE)
+            print("  grows with the power {:.3f} of bodies, from 10^4 on {:.3f}, memory {:.3f}".format(*grows))
+            if name in LINEAR and grows[1] > MOST:
+                failed.append(f"{name} {grows[1]:.3f}")
+        if len(known) < len(given.sizes):
+            failed.append(f"{name} did not end")
+    print("\nFAIL: " + ", ".join(failed) if failed else "\nPASS")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

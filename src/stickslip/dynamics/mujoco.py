@@ -1,0 +1,609 @@
+"""Models of robots from MJCF and URDF files, with the kinematics, inertia, collision and actuators of MuJoCo [1].
+
+    model = load_model("humanoid.xml")             a System, dynamics/generalized.py
+    model = load_model("arm.urdf", ground=0.0)     a URDF has no ground of its own
+
+MuJoCo says where everything is, what the smooth forces are, and what touches; stickslip decides what contacts, limits,
+joint friction and equality constraints do about it, by any formulation and solver. Of MuJoCo's contacts are taken
+
+    friction       sliding friction μ; with condim 4 a patch e_r = μ_spin / μ, the ellipsoid that MuJoCo bounds friction
+                   with, for formulations that have spin; condim 1 is frictionless; rolling (condim 6) is left out
+    restitution    that of a damped oscillator with the damping ratio of solref: 0 for MuJoCo's default, 1
+    margin         contacts hold bodies at this distance, as MuJoCo does; `gap` is counted from there
+    softness       nothing: contacts are rigid, or as soft as the formulation's Relaxation says
+
+A step of size h is MuJoCo's semi-implicit Euler step with impulses of rigid contacts instead of its soft forces:
+
+    M̂ (v⁺ - v) = h f(q, v) + Aᵀ p + Gᵀ ν,       q⁺ = q moved by h v⁺,       M̂ = M + h D + h² K                     (1)
+
+f: gravity, bias, springs, dampers, actuators, gravity compensation, fluid, what is applied. D has the damping of joints
+and, where the file asks for an implicit integrator, of actuators; K has the springs of joints that are stiff, h² k more
+than STIFF of the inertia, and their force is then that at the end of the step. Without contacts, limits, constraints
+and stiff springs (1) is mj_step's own.
+
+Limits are rows 0 <= λ ⊥ u + gap / h >= 0, dry friction of joints and tendons rows |λ| <= h f, equality constraints rows
+u + RECOVERY g / h = 0. What a file has that is not among these is named in `left_out`, and once in a ModelWarning.
+
+[1] Todorov, Erez, Tassa, MuJoCo: a physics engine for model-based control, IROS 2012. mujoco.readthedocs.io
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.checks import checked, number, shown, truth, vector
+from stickslip.checks import path as file_path
+from stickslip.dynamics.generalized import (
+    DIFFERENCE,
+    Constraint,
+    ContactPoint,
+    Found,
+    GeneralizedSystem,
+    Instant,
+)
+from stickslip.dynamics.model_files import OWNER, compiled, part_links, read_spec
+from stickslip.dynamics.model_rows import contact_rows, effective_mass, identify, reach
+from stickslip.dynamics.model_scene import add_scene
+from stickslip.dynamics.pinocchio import FramePoint, contact_axes
+from stickslip.errors import InputError, ModelWarning
+from stickslip.problems.matrix import Dense, Indices, Vector
+from stickslip.scene.scene import Scene
+
+UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
+STIFF = 0.25  # h² k / M from which a spring is taken at the end of the step
+RECOVERY = 0.2  # share of the error of an equality constraint that a step takes back
+NEAR = 1e-3  # contacts this far apart are found whatever moves   [m]
+NEAR_LIMIT = 1e-2  # limits this far away are found whatever moves   [rad, m]
+SOFT_FLAGS = ("mjENBL_SLEEP", "mjENBL_IPC", "mjENBL_SPECULATIVE", "mjENBL_OVERRIDE")  # of MuJoCo's own solver
+
+
+class Now(NamedTuple):
+    """A model at an instant, all that a step needs."""
+
+    M: Dense  # (n, n)
+    force: Vector  # (n,)   f of (1)
+    q: Vector  # (p,)
+    v: Vector  # (n,)
+    A: Dense  # (3 nc, n)
+    spin: Dense  # (nc, n)
+    gap: Vector  # (nc,)   [m]
+    mu: Vector  # (nc,)
+    patch: Vector  # (nc,)   e_r   [m]
+    restitution: Vector  # (nc,)
+    geom: Indices  # (nc, 2)   the first and the second, to which the normal points
+    place: Dense  # (nc, 3)   [m]
+    frame: Dense  # (nc, 9)   normal, tangent, other tangent
+    number: Indices  # (nc,)   of the contact, the same in all steps in which it goes on
+    was: Indices  # (nc,)   which of the contacts of the step before it was, -1 where it is new
+    rows: Dense  # (m, n)   equality constraints, dry friction, limits
+    error: Vector  # (m,)   of constraints; distances of limits; 0 of friction
+    bound: Vector  # (m,)   of friction   [N, N m]; inf of constraints, -inf of limits
+    key: Indices  # (m,)   of a row, the same in all steps in which it is there
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A System (dynamics/generalized.py) from an MJCF or URDF file; its contacts come and go."""
+
+    name: str
+    model: Any  # mujoco.MjModel, with MuJoCo's own softness and solver switched off
+    original: Any  # mujoco.MjModel as the file has it
+    left_out: tuple[str, ...]  # what of the file has no counterpart here, in sentences
+
+    contacts: tuple[ContactPoint, ...] = ()  # no fixed ones: see `instant` and `with_points`
+
+    @property
+    def coordinates(self) -> int:
+        return int(self.model.nq)
+
+    @property
+    def velocities(self) -> int:
+        return int(self.model.nv)
+
+    @property
+    def timestep(self) -> float:
+        """The step that the file asks for   [s]"""
+        return float(self.original.opt.timestep)
+
+    @cached_property
+    def geoms(self) -> tuple[str, ...]:
+        """Names of the geoms; one without a name is called after its body."""
+        m, bodies = self.model, self.bodies
+        names = [m.geom(i).name or f"{bodies[m.geom_bodyid[i]]} geom {i}" for i in range(m.ngeom)]
+        return tuple(names)
+
+    @cached_property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the bodies, the world first."""
+        return tuple(self.model.body(i).name or f"body {i}" for i in range(self.model.nbody))
+
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        return tuple(self.model.joint(i).name or f"joint {i}" for i in range(self.model.njnt))
+
+    @cached_property
+    def actuators(self) -> tuple[str, ...]:
+        """Names of the actuators, in the order of `control`."""
+        return tuple(self.model.actuator(i).name or f"actuator {i}" for i in range(self.model.nu))
+
+    @cached_property
+    def home(self) -> Vector:
+        """(p,) the coordinates that the file starts with."""
+        return np.array(self.model.qpos0)
+
+    def keyframe(self, name: str | int) -> Vector:
+        """(p,) the coordinates of a keyframe of the file."""
+        known = [self.model.key(i).name or str(i) for i in range(self.model.nkey)]
+        if str(name) not in known:
+            listed = ", ".join(known) or "none, for the file has no keyframes"
+            raise InputError(f"{self.name}: keyframe is {name!r}, expected one of {listed}")
+        return np.array(self.model.key_qpos[known.index(str(name))])
+
+    def pose(self, joints: Mapping[str, float] | None = None, start: ArrayLike | None = None) -> Vector:
+        """q with these hinges and sliders at these angles or travels (rad, m), the others as in `start`, or at home."""
+        q = self.home.copy() if start is None else vector(self.name, "start", start, self.coordinates).copy()
+        for name, value in (joints or {}).items():
+            q[self.coordinate(name)] = value
+        return q
+
+    def coordinate(self, joint: str) -> int:
+        """The place of a hinge or slider in q."""
+        if joint not in self.joints:
+            raise InputError(f"{self.name}: joint is {joint!r}, expected one of {', '.join(self.joints)}")
+        index = self.joints.index(joint)
+        if self.model.jnt_type[index] < 2:
+            raise InputError(f"{self.name}: joint is {joint!r}, expected a hinge or a slider")
+        return int(self.model.jnt_qposadr[index])
+
+    def actuator(self, name: str) -> int:
+        """The place of an actuator in the controls."""
+        if name not in self.actuators:
+            known = ", ".join(self.actuators) or "none, for the file has none"
+            raise InputError(f"{self.name}: actuator is {name!r}, expected one of {known}")
+        return self.actuators.index(name)
+
+    def body(self, name: str) -> int:
+        """The number of a body."""
+        if name not in self.bodies:
+            raise InputError(f"{self.name}: body is {name!r}, expected one of {', '.join(self.bodies)}")
+        return self.bodies.index(name)
+
+    # a System
+
+    @cached_property
+    def here(self) -> Run:
+        """Room to work for the functions of q and v: one thread at a time."""
+        return Run(self)
+
+    @cached_property
+    def constraint(self) -> Constraint | None:
+        """The equality constraints of the file that are active at the start."""
+        return Constraint(self.here.held, self.here.held_error) if self.original.eq_active0.any() else None
+
+    def mass(self, q: Vector) -> Dense:
+        self.here.place(q)
+        return self.here.mass()
+
+    def bias(self, q: Vector, v: Vector) -> Vector:
+        """-f of (1), all smooth forces, with the controls at 0."""
+        self.here.place(q, v)
+        return -self.here.smooth_force()
+
+    def velocity_map(self, q: Vector) -> Dense:
+        """N (p, n), by its columns: how q moves with each velocity, to the first order."""
+        e = DIFFERENCE
+        columns = [(self.moved(q, e * x) - self.moved(q, -e * x)) / (2 * e) for x in np.eye(self.velocities)]
+        return np.column_stack(columns)
+
+    def moved(self, q: Vector, displacement: Vector) -> Vector:
+        import mujoco
+
+        q = np.array(q, np.float64)
+        mujoco.mj_integratePos(self.model, q, np.ascontiguousarray(displacement), 1.0)
+        return q
+
+    def instant(self, q: Vector, v: Vector, time: float = 0.0) -> Instant:
+        """All that the model says at (q, v), with the contacts that are there; those that touch, and a little apart."""
+        here, n = self.here, self.velocities
+        here.time = time
+        now, speed = here.look(q, v), float(np.abs(v).max(initial=0.0))
+        m = int(np.isposinf(now.bound).sum())
+        drift, constraint_drift = np.zeros(len(now.A)), np.zeros(m)
+        if speed > 0:
+            e = DIFFERENCE / speed
+            ahead, behind = (here.look(self.moved(q, s * e * v), v) for s in (1.0, -1.0))
+            drift = contact_drift(now, ahead, behind, v, e)
+            constraint_drift = (ahead.rows[:m] - behind.rows[:m]) @ v / (2 * e)
+        return Instant(
+            q=now.q,
+            v=now.v,
+            M=now.M,
+            bias=-now.force,
+            A=now.A,
+            drift=drift,
+            gap=now.gap,
+            G=now.rows[:m],
+            constraint_error=now.error[:m],
+            constraint_drift=constraint_drift,
+            w=np.zeros(len(now.A)),
+            constraint_rate=np.zeros(m),
+            time=time,
+            found=Found(
+                names=self.contact_names(now.geom),
+                mu=now.mu,
+                restitution=now.restitution,
+                patch=now.patch,
+                place=now.place,
+                spin=now.spin.reshape(-1, n),
+                others=self.row_words(now, m),
+            ),
+        )
+
+    def contact_names(self, geom: Indices) -> tuple[str, ...]:
+        return tuple(f"{self.geoms[b]} on {self.geoms[a]}" for a, b in geom.tolist())
+
+    def row_words(self, now: Now, first: int) -> tuple[str, ...]:
+        """Dry friction and limits that act now, in words."""
+        friction = int(np.isfinite(now.bound).sum())
+        reached = int((now.error[first + friction :] <= 0).sum())
+        words = ((friction, "dry joint friction"), (reached, "joint limits"))
+        return tuple(f"{word} ({count} rows)" for count, word in words if count)
+
+    def with_points(self, *points: FramePoint) -> GeneralizedSystem:
+        """The same mechanism with fixed contact points instead of its own shapes, for jam maps and families of poses.
+
+        points     their frames are bodies of the model
+        """
+        contacts = tuple(self.here.contact_point(point) for point in points)
+        return GeneralizedSystem(
+            velocities=self.velocities,
+            mass=self.mass,
+            bias=self.bias,
+            contacts=contacts,
+            constraint=self.constraint,
+            map_velocity=self.velocity_map,
+            coordinates=self.coordinates,
+            name=self.name,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"LoadedModel({self.name!r}, bodies={self.model.nbody - 1}, coordinates={self.coordinates}, "
+            f"velocities={self.velocities}, actuators={self.model.nu})"
+        )
+
+
+def contact_drift(now: Now, ahead: Now, behind: Now, v: Vector, e: float) -> Vector:
+    """Ȧ v of contacts: along the normal by the rates of the gap, along tangents by the velocity in space."""
+    drift = np.zeros((len(now.gap), 3))
+    sides = [side.A.reshape(-1, 3, v.size) @ v for side in (ahead, behind)]
+    order = [identify(now.geom, now.place, s.geom, s.place, s.number, 0)[1] for s in (ahead, behind)]
+    for i, (k, j) in enumerate(zip(*order, strict=True)):
+        if k < 0 or j < 0:
+            if now.gap[i] > 0:
+                continue  # apart, and about to be lost
+            raise InputError(
+                f"instant: contact {i} is not there a moment before or after, expected one that goes on as it is"
+            )
+        difference = ahead.frame[k].reshape(3, 3).T @ sides[0][k] - behind.frame[j].reshape(3, 3).T @ sides[1][j]
+        drift[i] = now.frame[i].reshape(3, 3) @ difference / (2 * e)
+        drift[i, 0] = (sides[0][k, 0] - sides[1][j, 0]) / (2 * e)
+    return drift.ravel()
+
+
+class Run:
+    """A model under way: MuJoCo's data, and the contacts of the step before."""
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        import mujoco
+
+        self.mujoco, self.loaded, self.model = mujoco, loaded, loaded.model
+        self.data = mujoco.MjData(self.model)
+        m = self.model
+        self.tree = tuple(
+            np.ascontiguousarray(a, np.int64)
+            for a in (m.body_parentid, m.body_dofnum, m.body_dofadr, m.dof_parentid, m.body_rootid)
+        )
+        self.geom_body = np.ascontiguousarray(m.geom_bodyid, np.int64)
+        self.dof_body = np.ascontiguousarray(m.dof_bodyid, np.int64)
+        self.size = body_sizes(m)
+        self.speed = np.zeros((m.nbody, 6))
+        self.ignore_contacts = int(m.opt.disableflags) | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+        self.find_contacts = int(m.opt.disableflags)
+        self.gaps = np.array(loaded.original.geom_gap), np.array(loaded.original.pair_gap)
+        self.springs, self.spring_dof = springs_of(m)
+        self.damping = np.array(m.dof_damping)
+        self.servo = implicit_servos(mujoco, m)
+        self.none = np.zeros((0, 0))
+        self.time = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """The contacts of the step before."""
+        self.known = np.zeros((0, 2), np.int64), np.zeros((0, 3)), np.zeros(0, np.int64)
+        self.next_number = 0
+
+    def reset(self) -> None:
+        """Activations, controls and time as at the start."""
+        self.mujoco.mj_resetData(self.model, self.data)
+        self.time = 0.0
+        self.forget()
+
+    # where it is
+
+    def place(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Kinematics and M at q."""
+        m, d, mj = self.model, self.data, self.mujoco
+        d.qpos[:] = q
+        d.qvel[:] = 0.0 if v is None else v
+        d.time = self.time
+        mj.mj_kinematics(m, d)
+        mj.mj_comPos(m, d)
+        mj.mj_tendon(m, d)
+        mj.mj_makeM(m, d)
+        mj.mj_factorM(m, d)
+
+    def mass(self) -> Dense:
+        M = np.empty((self.model.nv, self.model.nv))
+        self.mujoco.mj_fullM(self.model, self.data, M)
+        return M
+
+    def smooth_force(self) -> Vector:
+        """f of (1), where `place` has put it; constraints have been made or are none."""
+        m, d, mj = self.model, self.data, self.mujoco
+        mj.mj_transmission(m, d)
+        mj.mj_fwdVelocity(m, d)
+        mj.mj_fwdActuation(m, d)
+        mj.mj_fwdAcceleration(m, d)
+        return np.array(d.qfrc_smooth)
+
+    def look(self, q: ArrayLike, v: ArrayLike, h: float = 0.0) -> Now:
+        """All that a step of size h needs from (q, v)."""
+        self.place(q, v)
+        return self.now(h)
+
+    def now(self, h: float) -> Now:
+        """The same where `place` has put it."""
+        m, d, mj = self.model, self.data, self.mujoco
+        v = np.array(d.qvel)
+        parent, root = self.tree[0], self.tree[4]
+        far = reach(v, h, self.dof_body, parent, root, d.subtree_com, d.xipos, d.cdof, self.size, self.speed)
+        half = 0.5 * (NEAR + far)  # MuJoCo adds those of the two geoms
+        np.add(self.gaps[0], half, out=m.geom_gap)
+        if m.npair:
+            np.add(self.gaps[1], 2 * half, out=m.pair_gap)
+        mj.mj_collision(m, d)
+        m.opt.disableflags = self.ignore_contacts
+        mj.mj_makeConstraint(m, d)
+        m.opt.disableflags = self.find_contacts
+        force = self.smooth_force()
+        geom, place, frame, (A, spin, gap, mu, patch, bounce), _ = self.contacts_of(d)
+        number, was, self.next_number = identify(geom, place, *self.known, self.next_number)
+        self.known = geom, place, number
+        rows, error, bound, key = self.other_rows()
+        return Now(
+            self.mass(), force, np.array(d.qpos), v, A, spin, gap, mu, patch, bounce, geom, place, frame, number, was,
+            rows, error, bound, key,
+        )  # fmt: skip
+
+    def contacts_of(self, d: Any) -> tuple[Indices, Dense, Dense, tuple[Any, ...], Any]:
+        """Geoms, places and frames of the contacts in some data that can move along their normal, what `contact_rows`
+        makes of them, and which they are."""
+        found = d.contact
+        fields = (found.dist, found.includemargin, found.pos, found.frame, found.friction, found.dim, found.solref)
+        dist, margin, place, frame, friction, dim, solref = (np.ascontiguousarray(each) for each in fields)
+        geom = found.geom.astype(np.int64)
+        where = self.geom_body, self.tree, d.subtree_com, d.cdof, self.model.nv
+        *of_contacts, moves = contact_rows(geom, dist, margin, place, frame, friction, dim, solref, *where)
+        if moves.all():
+            return geom, place, frame, tuple(of_contacts), moves
+        A, *others = of_contacts
+        kept = A.reshape(-1, 3, A.shape[1])[moves].reshape(-1, A.shape[1])
+        return geom[moves], place[moves], frame[moves], (kept, *(each[moves] for each in others)), moves
+
+    def other_rows(self) -> tuple[Dense, Vector, Vector, Indices]:
+        """Rows, errors, bounds and keys of equality constraints, dry friction and limits, as Now has them."""
+        d = self.data
+        count = d.ne + d.nf + d.nl
+        if count == 0:
+            return np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
+        rows = np.array(d.efc_J[: count * self.model.nv]).reshape(count, -1)
+        error, bound = np.array(d.efc_pos[:count]), np.full(count, math.inf)
+        friction, limits = slice(d.ne, d.ne + d.nf), slice(d.ne + d.nf, count)
+        error[friction], bound[friction] = 0.0, d.efc_frictionloss[friction]
+        bound[limits] = -math.inf
+        key = 8 * d.efc_id[:count].astype(np.int64) + d.efc_type[:count]
+        return rows, error, bound, key
+
+    # a step
+
+    def effective(self, now: Now, h: float) -> tuple[Dense, Vector]:
+        """M̂ of (1), and its momentum at the end of the step without contacts and constraints."""
+        return effective_mass(now.M, now.force, now.v, h, *self.implicit)
+
+    @property
+    def implicit(self) -> tuple[Any, ...]:
+        """What is taken at the end of a step: dampers, actuators, springs, their joints, and STIFF."""
+        servo = self.none if self.servo is None else self.servo_damping()
+        return self.damping, servo, self.springs, self.spring_dof, STIFF
+
+    def servo_damping(self) -> Dense:
+        """What actuators add to D: momentᵀ diag(-∂force/∂velocity) moment."""
+        m, d = self.model, self.data
+        moment = np.zeros((m.nu, m.nv))
+        self.mujoco.mju_sparse2dense(moment, d.actuator_moment, d.moment_rownnz, d.moment_rowadr, d.moment_colind)
+        bias, gain = self.servo  # type: ignore[misc]  # asked for only where there are
+        damped = -(bias + gain * d.ctrl)
+        limited = m.actuator_forcelimited.astype(bool)
+        outside = (d.actuator_force <= m.actuator_forcerange[:, 0]) | (d.actuator_force >= m.actuator_forcerange[:, 1])
+        damped[limited & outside] = 0.0
+        return moment.T @ (np.maximum(damped, 0.0)[:, None] * moment)
+
+    def advance(self, v: Vector, h: float) -> None:
+        """To the end of the step with the velocity v: q, activations and time by MuJoCo's Euler step."""
+        m, d = self.model, self.data
+        m.opt.timestep = h
+        d.qacc[:] = (v - d.qvel) / h
+        self.mujoco.mj_Euler(m, d)
+        d.qvel[:] = v
+        self.time = d.time
+
+    # as functions of q
+
+    def held(self, q: Vector) -> Dense:
+        """G(q) of the equality constraints."""
+        self.place(q)
+        self.mujoco.mj_makeConstraint(self.model, self.data)
+        return self.other_rows()[0][: self.data.ne]
+
+    def held_error(self, q: Vector) -> Vector:
+        self.place(q)
+        self.mujoco.mj_makeConstraint(self.model, self.data)
+        return self.other_rows()[1][: self.data.ne]
+
+    def contact_point(self, point: FramePoint) -> ContactPoint:
+        """A point of a body that may touch a plane."""
+        body, axes = self.loaded.body(point.frame), contact_axes(point)
+        local = np.array(point.point, float)
+
+        def where(q: Vector) -> Vector:
+            self.place(q)
+            return self.data.xpos[body] + self.data.xmat[body].reshape(3, 3) @ local
+
+        def gap(q: Vector) -> float:
+            return float(axes[0] @ where(q)) - point.offset
+
+        def rows(q: Vector) -> Dense:
+            J = np.zeros((3, self.model.nv))
+            self.mujoco.mj_jac(self.model, self.data, J, None, where(q), body)
+            return axes @ J
+
+        return ContactPoint(gap, rows, point.friction, point.friction_kinetic, point.restitution, name=point.frame)
+
+
+def body_sizes(m: Any) -> Vector:
+    """(nb,) how far the shapes of a body reach from its centre of mass; planes do not turn."""
+    size = np.zeros(m.nbody)
+    away = np.linalg.norm(m.geom_pos - m.body_ipos[m.geom_bodyid], axis=1) + m.geom_rbound
+    np.maximum.at(size, m.geom_bodyid, away)
+    return size
+
+
+def springs_of(m: Any) -> tuple[Vector, Indices]:
+    """Stiffness of the hinges and sliders that have springs, and their degrees of freedom."""
+    sprung = np.flatnonzero((np.asarray(m.jnt_stiffness) > 0) & (np.asarray(m.jnt_type) >= 2))
+    return np.array(m.jnt_stiffness[sprung], float), np.array(m.jnt_dofadr[sprung], np.int64)
+
+
+def implicit_servos(mujoco: Any, m: Any) -> tuple[Vector, Vector] | None:
+    """∂force/∂velocity of actuators, constant and by control, where the file asks for an implicit integrator."""
+    implicit = (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
+    if m.nu == 0 or m.opt.integrator not in implicit or m.nu != len(m.actuator_biastype):
+        return None
+    bias = np.where(m.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE, m.actuator_biasprm[:, 2], 0.0)
+    gain = np.where(m.actuator_gaintype == mujoco.mjtGain.mjGAIN_AFFINE, m.actuator_gainprm[:, 2], 0.0)
+    return (bias, gain) if bias.any() or gain.any() else None
+
+
+def engine_of(owner: str) -> Any:
+    """MuJoCo, or the sentence that it is missing."""
+    try:
+        import mujoco
+    except ModuleNotFoundError:
+        raise InputError(f"{owner}: MuJoCo is missing, expected the extra: pip install 'stickslip[mujoco]'") from None
+    return mujoco
+
+
+@checked(path=file_path, floating=truth, ground=number, quiet=truth)
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    floating: bool = False,
+    ground: float | None = None,
+    scene: Scene | None = None,
+    quiet: bool = False,
+) -> LoadedModel:
+    """A model from an MJCF (.xml) or URDF (.urdf) file.
+
+    floating     the base of a URDF is free; an MJCF says so itself
+    ground       a plane z = ground is added, with MuJoCo's default friction of 1   [m]
+    scene        its bodies are added: a box to grasp, a table (dynamics/model_scene.py)
+    quiet        no ModelWarning of what is left out; `left_out` of the model has it in any case
+    """
+    mujoco = engine_of(OWNER)
+    file = Path(path)
+    spec, notes = read_spec(mujoco, file, floating, ground)
+    if scene is not None:
+        notes += add_scene(mujoco, spec, scene)
+    original = compiled(mujoco, spec, file, notes)
+    if file.suffix == ".urdf" and part_links(mujoco, spec, original, notes):
+        original = compiled(mujoco, spec, file, notes)
+    if original.nv == 0:
+        free = "" if file.suffix != ".urdf" or floating else ", or floating=True"
+        raise InputError(f"{OWNER}: {str(file)!r} has no joints, expected a model in which something can move{free}")
+    notes += not_mapped(mujoco, original)
+    name = file.stem if spec.modelname in ("", UNNAMED) else spec.modelname
+    loaded = LoadedModel(name, rigid(mujoco, copy.copy(original)), original, tuple(notes))
+    if notes and not quiet:
+        warnings.warn(f"{OWNER}: of {str(file)!r}: {'; '.join(notes)}", ModelWarning, stacklevel=2)
+    return loaded
+
+
+def audited(model: Any) -> LoadedModel:
+    """A loaded model of a path, of an MjModel, or of itself."""
+    if isinstance(model, LoadedModel):
+        return model
+    if isinstance(model, str | os.PathLike):
+        return load_model(model, quiet=True)
+    if not hasattr(model, "geom_solref"):
+        raise InputError(f"audit: model is {shown(model)}, expected a path, a model of load_model or a mujoco.MjModel")
+    mujoco = engine_of("audit")
+    own = rigid(mujoco, copy.copy(model))
+    return LoadedModel("model", own, copy.copy(model), tuple(not_mapped(mujoco, model)))
+
+
+def rigid(mujoco: Any, m: Any) -> Any:
+    """A model whose constraints are made as rows of a dense matrix and never solved by MuJoCo."""
+    m.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    m.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    m.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON  # makes nothing that only a dual solver needs
+    bits = mujoco.mjtDisableBit
+    m.opt.disableflags |= int(bits.mjDSBL_EULERDAMP) | int(bits.mjDSBL_AUTORESET) | int(bits.mjDSBL_ISLAND)
+    for name in SOFT_FLAGS:
+        m.opt.enableflags &= ~int(getattr(mujoco.mjtEnableBit, name))
+    m.jnt_margin[:] += NEAR_LIMIT
+    m.tendon_margin[:] += NEAR_LIMIT
+    return m
+
+
+def not_mapped(mujoco: Any, m: Any) -> list[str]:
+    """What of a model has no counterpart here, in sentences."""
+    rolling = int((m.geom_condim == 6).sum() + (m.pair_dim == 6).sum())
+    uneven = int((m.pair_friction[:, 0] != m.pair_friction[:, 1]).sum())
+    coriolis = m.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICIT
+    runge = m.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4
+    flags = [name for name in SOFT_FLAGS if m.opt.enableflags & int(getattr(mujoco.mjtEnableBit, name))]
+    said = (
+        (rolling, f"rolling friction of {rolling} geoms or pairs (condim 6) left out, their spin kept"),
+        (uneven, f"friction of {uneven} pairs differs along their tangents: the first value is taken for both"),
+        (m.nflex, f"{m.nflex} flexible bodies: their contacts left out"),
+        (m.geom_surfacevel.any(), "surface velocities of geoms left out"),
+        (m.geom_adhesion.any(), "adhesion of geoms left out"),
+        (m.nplugin, f"{m.nplugin} plugins run as in MuJoCo, their contacts left out"),
+        (runge, "steps are semi-implicit Euler's, not the Runge-Kutta steps that the file asks for"),
+        (coriolis, "Coriolis forces are those of the start of a step, not implicit as the file asks for"),
+        (flags, f"settings of MuJoCo's own solver left out: {', '.join(flags)}"),
+        (m.opt.noslip_iterations, "noslip_iterations left out, for nothing slips that should not"),
+    )
+    return [text for condition, text in said if condition]

@@ -1,0 +1,47 @@
+"""Kinds of argument (checks.py) of all that runs or looks at a world: scenes, systems, formulations, steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stickslip.checks import Refused, either, function, instance, one_of, positive, vector
+from stickslip.dynamics.generalized import is_system
+from stickslip.errors import InputError
+from stickslip.friction.formulation import Formulation, Scheme
+from stickslip.scene.scene import Scene
+
+SCENE = instance(Scene)
+FORMULATION = instance(Formulation, expected="a formulation, such as Coulomb()")
+SCHEME = one_of(Scheme)
+MOST_SECONDS = 1e6  # for an adaptive integrator
+FORCE = either(function, vector, expected="generalized forces, or a function of (t, q, v)")
+
+
+def is_world(given: object) -> bool:
+    """Is this a scene or a system, rather than a problem or a matrix?"""
+    return isinstance(given, Scene) or is_system(given)
+
+
+def world(owner: str, field: str, value: Any) -> Any:
+    if not is_world(value):
+        raise Refused(owner, "the world" if field == "world" else field, value, "a Scene, a System or a Robot")
+    return value
+
+
+def seconds(owner: str, field: str, value: Any) -> float:
+    return positive(owner, field, value, "a positive number of seconds")
+
+
+def spring_seconds(owner: str, field: str, value: Any) -> float:
+    """Of an adaptive integrator, whose steps are microseconds."""
+    found = seconds(owner, field, value)
+    if found > MOST_SECONDS:
+        raise Refused(owner, field, value, f"at most {MOST_SECONDS:g} seconds")
+    return found
+
+
+def refuse_state(owner: str, what: str = "a Scene", **given: Any) -> None:
+    """Coordinates, velocities and forces are for a system; a scene or a problem has its own."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{owner}: {name} is given with {what}, expected it with a System only")

@@ -1,0 +1,207 @@
+"""`resume("run.h5")`: go on with a run that was killed, broken off or finished, to the same bits as if it never was.
+
+A step depends on the state, on what the engine remembers of the step before (the impulses it starts from, how they
+changed, how often an island was hard to solve), on the time, and on how the run is made. The file of a run has all of
+these, with every block that is written (engine/recorder.py). What a file cannot hold, Python functions, is given again.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stickslip.checks import checked, truth
+from stickslip.checks import path as file_path
+from stickslip.dynamics.generalized import System, a_system
+from stickslip.engine.arguments import FORCE, FORMULATION
+from stickslip.engine.arguments import seconds as seconds_kind
+from stickslip.engine.arguments import world as world_kind
+from stickslip.engine.engine import Engine, check_scheme
+from stickslip.engine.names import value_of
+from stickslip.engine.recorder import MODEL, SCENE, Checkpoint, Header, Record, Recorder, own_version
+from stickslip.engine.running import count_steps, recorded, told
+from stickslip.engine.simulate import Run, digest, memory_of
+from stickslip.engine.steppers import How, SystemStepper
+from stickslip.engine.systems import Force, chunks, previous_of, spinning_rows
+from stickslip.engine.target import being_written, is_locked
+from stickslip.engine.trajectory import Trajectory
+from stickslip.engine.watch import watch_for
+from stickslip.errors import FileError, InputError
+from stickslip.friction.formulation import Formulation
+from stickslip.scene.compile import compile_scene
+from stickslip.scene.files import read_run
+from stickslip.scene.model import State
+from stickslip.scene.scene import Scene
+from stickslip.solvers.solution import Solver
+from stickslip.solvers.solve import known_method
+
+
+@checked(
+    path=file_path,
+    duration=seconds_kind,
+    world=world_kind,
+    friction=FORMULATION,
+    solver=known_method,
+    force=FORCE,
+    progress=truth,
+)
+def resume(
+    path: str | os.PathLike[str],
+    duration: float | None = None,
+    world: Scene | System | None = None,
+    *,
+    friction: Formulation | None = None,
+    solver: str | Solver | None = None,
+    force: Force | None = None,
+    progress: bool | None = None,
+) -> Trajectory:
+    """Go on with the run in a file of `simulate(..., path=...)`, up to `duration` seconds from its start, to the same
+    bits as a run that was never stopped.
+
+    `duration`: what the run was asked for where None; a run that has come so far already is returned as it is. `world`:
+    the scene where it has Python functions, which no file holds, and every system. `friction`, `solver`: where they
+    are made of functions or by the caller. `force`: the one that a system ran with. All must be those of the run, of
+    which the file knows enough to refuse most others. The file goes on as a copy, which takes its place when complete.
+    """
+    if is_locked(os.fspath(path)):
+        raise being_written(os.fspath(path))
+    with Trajectory.load(path) as run:
+        record, name = run._record, os.fspath(path)
+        header, checkpoint = record.header, record.checkpoint()
+        if checkpoint is None or math.isnan(header.duration):
+            why = "its last step led to no numbers" if record.ledger and record.ledger.lost else "it has no checkpoint"
+            raise FileError(f"{name}: this run cannot go on, {why}; expected one of simulate(..., path=...)")
+        seconds = header.duration if duration is None else duration
+        steps = count_steps(seconds, header.dt)
+        if steps < record.steps:
+            has = record.steps * header.dt
+            raise InputError(f"resume: duration is {seconds:g} s, expected at least the {has:g} s that {name} has")
+        if header.version != own_version():
+            warnings.warn(
+                f"resume: {name} was written by stickslip {header.version}; {own_version()} goes on from its state, "
+                f"and promises the same bits only for runs of its own",
+                stacklevel=2,
+            )
+        goes_on = ready(name, record, checkpoint, world, friction, solver, force)
+        if steps > record.steps:
+            longer = replace(record, header=replace(header, duration=float(seconds)))
+            return goes_on(longer, steps, path, progress)
+    return Trajectory.load(path)
+
+
+GoesOn = Callable[[Record, int, "str | os.PathLike[str]", "bool | None"], Trajectory]
+
+
+def ready(
+    name: str,
+    record: Record,
+    checkpoint: Checkpoint,
+    world: Scene | System | None,
+    friction: Formulation | None,
+    solver: str | Solver | None,
+    force: Force | None,
+) -> GoesOn:
+    """Check all that the run goes on with, and return what makes it go on."""
+    header = record.header
+    formulation = same_value(name, "friction", header.formulation, friction)
+    method = same_value(name, "solver", header.solver, solver)
+    if header.world == MODEL:
+        raise InputError(f"resume: {name} is a run of the model {header.name!r}, expected one of a scene or a system")
+    if header.world == SCENE:
+        return ready_scene(name, record, checkpoint, world, formulation, method, force)
+    return ready_system(name, record, checkpoint, world, formulation, method, force)
+
+
+def same_value(name: str, field: str, text: str, given: Any) -> Any:
+    """The formulation or solver of the run: what was given again, or what its text in the file says."""
+    if given is not None:
+        if str(given) != text:
+            raise InputError(f"resume: {field} is {given}, expected that of the run in {name}, {text}")
+        return given
+    try:
+        return value_of(text)
+    except InputError:
+        raise InputError(
+            f"resume: {field} is None, but a file cannot hold that of {name}, {text}; expected it once more"
+        ) from None
+
+
+def ready_scene(
+    name: str, record: Record, checkpoint: Checkpoint, world: Any, formulation: Formulation, solver: Any, force: Any
+) -> GoesOn:
+    header = record.header
+    if force is not None:
+        raise InputError("resume: force is given for a scene, expected it for a system only")
+    if world is None and not header.scene:
+        raise InputError(f"resume: world is None, but the scene of {name} has Python functions; expected it once more")
+    scene = read_run(header.scene, name)[0] if world is None else world
+    if not isinstance(scene, Scene):
+        raise InputError(f"resume: world is {type(scene).__name__}, expected the Scene of {name}")
+    model, state, drives = compile_scene(scene)
+    if digest(model) != header.digest:
+        raise InputError(f"resume: world is another scene than that of {name}, expected the same bodies and numbers")
+    engine = Engine(
+        model, state, drives, header.dt, formulation, solver, header.tol, header.keep_going, header.scheme,  # type: ignore[arg-type]
+        header.accept, header.effort,
+    )  # fmt: skip
+    last = State(*(record.read(column, record.steps, record.steps + 1)[0] for column in State._fields))
+    memory, inside = memory_of(checkpoint)
+    watch = watch_for(header.watch or None)
+    if watch is not None:
+        watch.inside = inside
+
+    def goes_on(longer: Record, steps: int, path: str | os.PathLike[str], progress: bool | None) -> Trajectory:
+        if record.steps:
+            engine.go_on(last, memory, record.steps)
+        recorder = Recorder.after(longer, path)
+        chunks = Run(engine, scene.names, watch).chunks(steps)
+        return told(recorded(recorder, chunks, steps, progress, Trajectory))
+
+    return goes_on
+
+
+def ready_system(
+    name: str, record: Record, checkpoint: Checkpoint, world: Any, formulation: Formulation, solver: Any, force: Any
+) -> GoesOn:
+    header, made = record.header, record.steps
+    if world is None:
+        raise InputError(f"resume: world is None, but {name} is a run of the system {header.name!r}; expected it again")
+    a_system("resume", "world", world)
+    system: System = world
+    q, v, gap, kinetic = (record.read(column, made, made + 1)[0] for column in ("q", "v", "gap", "kinetic"))
+    if (q.size, v.size) != (system.coordinates, system.velocities):
+        raise InputError(f"resume: world has {system.coordinates} coordinates, expected the {q.size} of {name}")
+    how = How(header.dt, formulation, solver, header.tol, check_scheme(header.scheme))  # type: ignore[arg-type]
+    stepper = SystemStepper(system, q, v, how, force)
+    stepper.number = made
+    stepper.put(q, v)
+    if not same_instant(header, stepper, gap, kinetic):
+        raise InputError(
+            f"resume: world, the system {system.name!r}, has other contacts, gaps or energy than {name} ends with, "
+            f"expected the same system"
+        )
+    rows = len(spinning_rows(system, stepper.at) if formulation.spin else stepper.at.A)
+    previous, inside = previous_of(checkpoint, rows // max(1, len(system.contacts)))
+    stepper.previous = previous if made else None
+    watch = watch_for(header.watch or None)
+    if watch is not None:
+        watch.inside = inside
+
+    def goes_on(longer: Record, steps: int, path: str | os.PathLike[str], progress: bool | None) -> Trajectory:
+        recorder, further = Recorder.after(longer, path), chunks(stepper, longer.header, watch, steps)
+        return told(recorded(recorder, further, steps, progress, stepper.trajectory))
+
+    return goes_on
+
+
+def same_instant(header: Header, stepper: SystemStepper, gap: Any, kinetic: Any) -> bool:
+    """Is a system what the file says that it was in the end?"""
+    now = stepper.state()
+    same = np.array_equal(now["gap"], gap) and now["kinetic"] == kinetic
+    return same and stepper.names() == header.names and stepper.system.name == header.name

@@ -1,0 +1,228 @@
+"""`Simulation` of a system: one in generalized coordinates that runs step by step.
+
+    sim = ss.Simulation(ss.load_model("arm.xml"), dt=2e-3)
+    while sim.time < 2.0:
+        sim.control[:] = policy(sim.q, sim.v)
+        sim.step()
+
+Its steps are those of `simulate`. What is set, of q, v, forces and controls, holds from the next step on. Where q or v
+is set the impulses of the step before are forgotten: what follows depends on the state alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.checks import checked, positive, truth, vector, whole
+from stickslip.dynamics.generalized import System, a_system
+from stickslip.engine.arguments import FORMULATION, SCHEME, seconds
+from stickslip.engine.engine import accepted, step_tolerance
+from stickslip.engine.running import MOST_STEPS, step_failed
+from stickslip.engine.steppers import How, ModelStepper, Step, stepper_of
+from stickslip.engine.systems import SystemStep, applied_force
+from stickslip.engine.trajectory import Contact, ContactTable, table_of
+from stickslip.errors import InputError
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.formulation import Formulation, Scheme
+from stickslip.problems.matrix import Dense, Vector
+from stickslip.solvers.solution import Solver
+from stickslip.solvers.solve import known_method
+from stickslip.solvers.status import Status
+
+
+class SystemSimulation:
+    """A system under way.
+
+    system        a GeneralizedSystem, a Robot or a LoadedModel
+    dt            step   [s]
+    friction      a formulation, Coulomb() where None
+    q, v          where it starts: a model at home where there is no q, at rest where there is no v
+    solver, tol, scheme, keep_going, accept      as in `simulate`
+    """
+
+    @checked(
+        system=a_system, dt=seconds, friction=FORMULATION, solver=known_method, tol=positive, scheme=SCHEME,
+        keep_going=truth, accept=positive, q=vector, v=vector,
+    )  # fmt: skip
+    def __init__(
+        self,
+        system: System,
+        dt: float,
+        friction: Formulation | None = None,
+        solver: str | Solver | None = None,
+        tol: float | None = None,
+        scheme: Scheme | None = None,
+        keep_going: bool = False,
+        accept: float | None = None,
+        effort: int | None = None,
+        *,
+        q: Any = None,
+        v: Any = None,
+    ) -> None:
+        if effort is not None:
+            raise InputError(f"Simulation: effort is {effort!r}, expected it for a Scene only")
+        formulation: Formulation = Coulomb() if friction is None else friction
+        method = formulation.solver if solver is None else solver
+        tol = step_tolerance(formulation, method, tol)
+        how = How(dt, formulation, method, tol, scheme)
+        self.system, self._how = system, how
+        self._accept, self._keep_going = accepted(tol, accept), keep_going
+        self._stepper = stepper_of(system, q, v, how, None, None)
+        self._first = self.q, self.v
+        self._last: tuple[Step, Status] | None = None
+
+    # steps
+
+    def step(self, n: int = 1) -> None:
+        """Make n steps. Where one is not solved StepFailed is raised, and the state is that before this step."""
+        n = whole("Simulation", "n", n, 1, MOST_STEPS)
+        for _ in range(n):
+            one = self._stepper.step()
+            status = one.graded(self._accept)
+            failed = status not in (Status.SOLVED, Status.INEXACT) and not self._keep_going
+            if isinstance(one, SystemStep) and failed:
+                raise step_failed(one.answer, self._stepper.number, f"of {self.system.name!r} at time {self.time:g} s")
+            self._stepper.accept(one)
+            self._last = one, status
+
+    def reset(self) -> None:
+        """Back to the beginning: time 0, the first q and v, no controls and no forces."""
+        self._stepper.number = 0
+        if isinstance(self._stepper, ModelStepper):
+            self._stepper.run.reset()
+        else:
+            self.force = np.zeros(self.system.velocities)
+        self._stepper.put(*self._first)
+        self._last = None
+
+    @property
+    def time(self) -> float:
+        """[s]"""
+        return self._stepper.number * self._how.h
+
+    @property
+    def dt(self) -> float:
+        """Step   [s]"""
+        return self._how.h
+
+    # where it is
+
+    @property
+    def q(self) -> Vector:
+        """(p,) the coordinates now, a copy; may be set."""
+        return self._stepper.q.copy()
+
+    @q.setter
+    def q(self, given: Any) -> None:
+        self._stepper.put(given, self.v)
+
+    @property
+    def v(self) -> Vector:
+        """(n,) the velocities now, a copy; may be set."""
+        return self._stepper.v.copy()
+
+    @v.setter
+    def v(self, given: Any) -> None:
+        self._stepper.put(self.q, given)
+
+    @property
+    def kinetic(self) -> float:
+        """½ vᵀ M v now   [J]"""
+        v = self.v
+        return float(v @ np.asarray(self.system.mass(self.q)) @ v) / 2
+
+    def position(self, body: str) -> Vector:
+        """(3,) the origin of a body of a model now   [m]"""
+        model = self._model("position")
+        model.run.place(self.q, self.v)
+        return np.array(model.run.data.xpos[model.system.body(body)])
+
+    def rotation(self, body: str) -> Dense:
+        """(3, 3) the axes of a body of a model now, as columns"""
+        model = self._model("rotation")
+        model.run.place(self.q, self.v)
+        return np.array(model.run.data.xmat[model.system.body(body)]).reshape(3, 3)
+
+    # what acts on it
+
+    @property
+    def control(self) -> Vector:
+        """(nu,) the controls of a model's actuators, in the order of `model.actuators`; set its entries."""
+        return self._model("control").run.data.ctrl
+
+    @control.setter
+    def control(self, given: Any) -> None:
+        from stickslip.checks import vector
+
+        model = self._model("control")
+        model.run.data.ctrl[:] = vector(self.system.name, "control", given, model.controls)
+
+    @property
+    def force(self) -> Vector:
+        """(n,) generalized forces beside the system's own, from the next step on; 0 at the start."""
+        if isinstance(self._stepper, ModelStepper):
+            return self._stepper.run.data.qfrc_applied.copy()
+        return self._stepper.force(self.time, self.q, self.v)  # type: ignore[attr-defined]  # of a SystemStepper
+
+    @force.setter
+    def force(self, given: Any) -> None:
+        applied = applied_force(self.system, given)
+        if isinstance(self._stepper, ModelStepper):
+            self._stepper.run.data.qfrc_applied[:] = applied(self.time, self.q, self.v)
+        else:
+            self._stepper.force = applied  # type: ignore[attr-defined]
+
+    def _model(self, asked: str) -> ModelStepper:
+        if not isinstance(self._stepper, ModelStepper):
+            raise InputError(f"Simulation: {self.system.name!r} has no {asked}, expected a model of load_model")
+        return self._stepper
+
+    # what the last step was like
+
+    @property
+    def contacts(self) -> ContactTable:
+        """The contacts of the last step; none before the first."""
+        stepper = self._stepper
+        if self._last is None:
+            return table_of((), np.zeros(0, np.int64), {name: np.zeros((0,)) for name in TABLE}, np.zeros(0, np.int64))
+        header = stepper.header(dt=self.dt, formulation="", solver="", tol=0.0) if not self._is_model else None
+        names = header.names if header is not None else self._model("contacts").system.geoms
+        columns = stepper.columns(*self._last)
+        found = {name: columns[f"contacts/{name}"] for name in TABLE if f"contacts/{name}" in columns}
+        count = len(found["gap"])
+        for name in TABLE:
+            found.setdefault(name, np.zeros((count, 3) if name in ("point", "normal", "tangent") else count))
+        return table_of(names, np.arange(len(names)), found, np.full(count, stepper.number - 1))
+
+    @property
+    def _is_model(self) -> bool:
+        return isinstance(self._stepper, ModelStepper)
+
+    @property
+    def residual(self) -> float:
+        """Of the last step, by the yardstick of the problem that was solved"""
+        return float("nan") if self._last is None else self._last[0].residual
+
+    @property
+    def status(self) -> Status | None:
+        """Of the last step: SOLVED, or INEXACT where it missed tol; other words only with `keep_going`"""
+        return None if self._last is None else self._last[1]
+
+    @property
+    def iterations(self) -> int:
+        """Of the last step"""
+        return 0 if self._last is None else self._last[0].iterations
+
+    @property
+    def unrecovered(self) -> int:
+        """Steps of a model that left overlaps as they were, because no solution was found that parts them"""
+        return getattr(self._stepper, "unrecovered", 0)
+
+    def __repr__(self) -> str:
+        formulation = type(self._how.formulation).__name__
+        return f"SystemSimulation({self.system.name!r} at {self.time:.6g} s, dt={self.dt:g}, {formulation})"
+
+
+TABLE = tuple(name for name in Contact._fields if name not in ("step", "body_a", "body_b"))

@@ -1,0 +1,1 @@
+"""The browser lab. See the modules; `stickslip.view` opens it."""

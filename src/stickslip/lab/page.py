@@ -1,0 +1,798 @@
+"""The page of the lab, by viser: what a session shows, and the controls that act on it.
+
+One handle stands for one thing; a frame changes its arrays and adds nothing, so that a client that reads slowly is sent
+the newest arrays and no queue grows. Bodies, arrows, cones and marks are instances of unit meshes. Callbacks only post
+to the session, whose worker calls `show`.
+
+viser's plots and pictures report no clicks. Strips and maps are therefore HTML of our own, whose click writes its place
+into a text field that nobody sees, which does report.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from stickslip.engine.trajectory import ContactTable
+from stickslip.errors import InputError, RangeFailed, SolveFailed
+from stickslip.lab import charts
+from stickslip.lab.jam import Desk, Mechanism, arm_mechanism, cones, contact_coupling, explained, rod_mechanism, share
+from stickslip.lab.marks import JOINT_COLOUR, Instances, Look, arrows, joint_forces, marked, patches, rgb, usual_force
+from stickslip.lab.output import Exports
+from stickslip.lab.ranges import in_words, step_determinacy
+from stickslip.lab.session import ALL_LAWS, MOST_TRACKS, Frame, Pull, Session
+from stickslip.lab.tour import STOPS
+from stickslip.lab.tracks import free_bodies
+from stickslip.problems.contact_states import State as ContactState
+from stickslip.scene.model import Floats, Kind
+from stickslip.scene.values import rotated
+from stickslip.solvers.solve import METHODS
+from stickslip.view.figures import COLOUR, INK, NAME, PAPER
+from stickslip.view.jam_maps import draw_contours, draw_line, in_units
+from stickslip.view.solids import MESHES, Mesh, along, meshes_of, parts_of, placed
+from stickslip.view.trajectories import PALETTE, WRONG
+
+SLOW = 0.3  # seconds between two drawings of strips, paths and numbers
+PATH_POINTS, PATHS = 150, 12  # of a path, and bodies that have one
+DETERMINED = 40  # contacts up to which ranges are computed
+UP = np.array([0.0, 0.0, 1.0])
+STILL = (205, 200, 190)  # colour of what is not free
+LAYERS = {
+    "shafts": "tube", "heads": "dart", "cones": "cone", "ring": "ring", "box": "box", "dart": "dart", "gaps": "tube",
+    "patches": "ring",
+}  # fmt: skip
+CHOSEN = "the chosen contact of the scene"
+NUMBERS = "Click on a contact to see its numbers."
+
+
+class Batch:
+    """Instances of one unit mesh under one handle, with room that doubles."""
+
+    def __init__(self, server: Any, name: str, mesh: Mesh, prepare: Callable[[Any], None] | None = None, **look: Any):
+        self.server, self.name, self.mesh, self.prepare, self.look = server, name, mesh, prepare, look
+        self.room, self.count = 0, 0
+        self.handle: Any = None
+
+    def show(self, position: Floats, quaternion: Floats, scale: Floats | None = None, colour: Any = None) -> None:
+        """These instances and no others; scales and colours may be left as they were where the number stays."""
+        n = len(position)
+        if n == 0 and self.count == 0:
+            return
+        if n > self.room or self.handle is None:
+            self._make(max(16, 1 << (n - 1).bit_length()))
+        changed = n != self.count
+        self.count = n
+        handle = self.handle
+        handle.batched_positions = self._padded(position, (0.0, 0.0, 0.0))
+        handle.batched_wxyzs = self._padded(quaternion, (1.0, 0.0, 0.0, 0.0))
+        if scale is not None or changed:
+            handle.batched_scales = self._padded(np.ones((n, 3)) if scale is None else scale, (1e-9, 1e-9, 1e-9))
+        if colour is not None:
+            handle.batched_colors = self._padded(colour, (0, 0, 0)).astype(np.uint8)
+
+    def _padded(self, rows: Any, filler: tuple[float, ...]) -> Any:
+        out = np.tile(np.array(filler, np.float32), (self.room, 1))
+        out[: len(rows)] = rows
+        return out
+
+    def _make(self, room: int) -> None:
+        self.room = room
+        none = np.zeros((room, 3), np.float32)
+        self.handle = self.server.scene.add_batched_meshes_simple(
+            self.name, self.mesh.vertices, self.mesh.faces,
+            batched_wxyzs=np.tile(np.array([1.0, 0, 0, 0], np.float32), (room, 1)), batched_positions=none,
+            batched_scales=none + 1e-9, batched_colors=none.astype(np.uint8), lod="off", cast_shadow=False,
+            receive_shadow=False, **self.look,
+        )  # fmt: skip
+        if self.prepare is not None:
+            self.prepare(self.handle)
+
+    def remove(self) -> None:
+        if self.handle is not None:
+            self.handle.remove()
+        self.room, self.count, self.handle = 0, 0, None
+
+
+class Clickable:
+    """HTML whose clicks are reported: at which shares of its width and height."""
+
+    def __init__(self, server: Any, label: str, clicked: Callable[[float, float], None]) -> None:
+        gui = server.gui
+        self.field = gui.add_text(label, "")
+        name = self.field._impl.uuid
+        gui.add_html(
+            f'<style>div:has(> div > div > p > label[for="{name}"]), div:has(> div > p > label[for="{name}"])'
+            "{position:absolute!important;opacity:0;height:0;overflow:hidden;pointer-events:none}</style>"
+        )
+        self.handle = gui.add_html("")
+        self.script = (
+            "var b=this.getBoundingClientRect(),"
+            f"i=document.querySelector('label[for=\"{name}\"]').closest('p').parentElement.parentElement.querySelector('input');"
+            "Object.getOwnPropertyDescriptor(HTMLInputElement.prototype,'value').set.call(i,"
+            "[(event.clientX-b.left)/b.width,(event.clientY-b.top)/b.height,Date.now()].join(' '));"
+            "i.dispatchEvent(new Event('input',{bubbles:true}))"
+        )
+
+        @self.field.on_update
+        def _(event: Any) -> None:
+            if event.client is not None:
+                across, down = (float(word) for word in self.field.value.split()[:2])
+                clicked(across, down)
+
+
+class Page:
+    def __init__(self, session: Session, server: Any, exports: Exports, mechanism: Mechanism | None = None) -> None:
+        self.session, self.server, self.exports = session, server, exports
+        self.generation, self.bodies, self.ghosts = -1, {}, []  # type: ignore[var-annotated]
+        self.layers: dict[str, Batch] = {}
+        self.chosen: tuple[int, int, int] | None = None  # shapes and feature of a contact
+        self.ranges = ""  # what determinacy says of it
+        self.usual, self.drawn_at, self.charted = 0.0, 0.0, (-1, -1)
+        self.frame: Frame | None = None
+        self.desk: Desk | None = None
+        self.mechanisms = {m.name: m for m in (mechanism, rod_mechanism(), arm_mechanism()) if m is not None}
+        self.times = (0.0, 1.0)
+        self.grids: list[Any] = []
+        self.lines: list[Any] = []
+        self.posed = -1  # instant whose cones are drawn
+        self._prepare()
+        self._controls()
+        session.listeners.append(self.show)
+        session.post(lambda s: None)
+        if mechanism is not None:
+            self.subject.value = mechanism.name
+            self._sit_down(mechanism.name)
+
+    # set-up
+
+    def _prepare(self) -> None:
+        gui, scene = self.server.gui, self.server.scene
+        gui.configure_theme(show_share_button=False, show_logo=False, dark_mode=False, brand_color=(31, 111, 214))
+        gui.set_panel_label("stickslip")
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(430)
+        scene.configure_environment_map(hdri=None)
+        scene.configure_default_lights(enabled=False)
+        scene.add_light_ambient("/light/all", intensity=0.6)
+        scene.add_light_directional("/light/sun", intensity=1.2, position=(4.0, -6.0, 9.0), cast_shadow=False)
+        self.world = scene.add_frame("/world", show_axes=False)
+        self.desk_frame = scene.add_frame("/desk", show_axes=False, visible=False)
+        for layer, mesh in LAYERS.items():
+            look: dict[str, Any] = {"side": "double", "opacity": 0.3} if layer == "cones" else {}
+            self.layers[layer] = Batch(
+                self.server, f"/world/contacts/{layer}", MESHES[mesh], partial(self._clicks, layer), **look
+            )
+        for name, mesh in (("joint shafts", "tube"), ("joint heads", "dart")):
+            self.layers[name] = Batch(self.server, f"/world/{name}", MESHES[mesh])
+        self.which: dict[str, Any] = {}
+        self.spring = Batch(self.server, "/world/spring", MESHES["tube"])
+        self.links = Batch(self.server, "/desk/links", MESHES["tube"])
+
+    def _clicks(self, layer: str, handle: Any) -> None:
+        @handle.on_click
+        def _(event: Any) -> None:
+            own = self.which.get(layer)
+            if own is not None and event.instance_index is not None and event.instance_index < len(own):
+                self.choose(int(own[event.instance_index]))
+
+    def _controls(self) -> None:
+        gui = self.server.gui
+        with gui.add_folder("run", expand_by_default=True):
+            self.buttons = gui.add_button_group("go", ("run", "pause", "step", "back", "reset"))
+            self.slider = gui.add_slider("time [s]", 0.0, 1.0, 1e-4, 0.0)
+            self.status = gui.add_markdown("")
+        self.tabs = gui.add_tab_group()
+        with self.tabs.add_tab("Scene"):
+            self._scene_tab()
+        with self.tabs.add_tab("Contacts"):
+            self._contacts_tab()
+        with self.tabs.add_tab("Jam"):
+            self._jam_tab()
+        with self.tabs.add_tab("Export"):
+            self._export_tab()
+        self.panel = gui.add_panel()
+        with self.panel.add_tab("Strips"):
+            self.strips = Clickable(self.server, "clicked strips", self._seek_strip)
+        self.panel.float(x=12, y=-12, width=430, height=330)
+        go = {
+            "run": self.session.play, "pause": self.session.pause, "step": self.session.step,
+            "back": lambda: self.session.step(-1), "reset": self.session.reset,
+        }  # fmt: skip
+        self.buttons.on_click(lambda event: go[event.target.value]())
+        self._on(self.slider, self.session.seek)
+
+    def _on(self, control: Any, act: Callable[[Any], Any]) -> None:
+        """Have a person's change of a control do something; what is set from here does nothing."""
+
+        @control.on_update
+        def _(event: Any) -> None:
+            if event.client is not None:
+                act(control.value)
+
+    def _scene_tab(self) -> None:
+        gui, session, settings = self.server.gui, self.session, self.session.settings
+        tour = gui.add_dropdown("start here", ("a tour of three scenes", *(stop.title for stop in STOPS)))
+        self.words = gui.add_markdown("")
+        laws = tuple(dict.fromkeys((*settings.laws, *ALL_LAWS)))
+        chosen = [*settings.laws, *(["none"] * MOST_TRACKS)][:MOST_TRACKS]
+        self.laws = [gui.add_dropdown("formulation", laws, initial_value=chosen[0])]
+        self.laws += [
+            gui.add_dropdown(f"ghost {k}", ("none", *laws), initial_value=chosen[k]) for k in range(1, MOST_TRACKS)
+        ]
+        self.dt = gui.add_number("dt [s]", settings.dt, min=1e-6, max=1.0, step=1e-6)
+        self.own_friction = gui.add_checkbox("set friction", settings.friction is not None)
+        self.friction = gui.add_slider(
+            "friction", 0.0, 1.5, 0.01, 0.5 if settings.friction is None else settings.friction
+        )
+        self.own_restitution = gui.add_checkbox("set restitution", settings.restitution is not None)
+        self.restitution = gui.add_slider("restitution", 0.0, 1.0, 0.01, settings.restitution or 0.0)
+        self.solver = gui.add_dropdown("solver", ("default", *METHODS))
+        self.tol = gui.add_dropdown("tol", ("default", "1e-4", "1e-6", "1e-8", "1e-10", "1e-12"))
+        self.speed = gui.add_dropdown("speed", ("0.05", "0.1", "0.25", "0.5", "1", "2", "5"), initial_value="1")
+        drop = gui.add_button_group("drop in", ("box", "ball"))
+        self.paths_on = gui.add_checkbox("paths", True)
+
+        def surfaces(_: Any = None) -> None:
+            mu = float(self.friction.value) if self.own_friction.value else None
+            e = float(self.restitution.value) if self.own_restitution.value else None
+            self._change(friction=mu, restitution=e)
+
+        def slid(own: Any) -> Callable[[Any], None]:
+            def changed(_: Any) -> None:
+                own.value = True
+                surfaces()
+
+            return changed
+
+        def formulations(_: Any) -> None:
+            names = [law.value for law in self.laws if law.value != "none"]
+            self._change(laws=list(dict.fromkeys(names)))
+
+        for law in self.laws:
+            self._on(law, formulations)
+        self._on(self.dt, lambda value: self._change(dt=float(value)))
+        self._on(self.friction, slid(self.own_friction))
+        self._on(self.restitution, slid(self.own_restitution))
+        self._on(self.own_friction, surfaces)
+        self._on(self.own_restitution, surfaces)
+        self._on(self.solver, lambda value: self._change(solver=None if value == "default" else value))
+        self._on(self.tol, lambda value: self._change(tol=None if value == "default" else float(value)))
+        self._on(self.speed, lambda value: self._change(speed=float(value)))
+        self._on(tour, lambda value: self.visit(value))
+        drop.on_click(lambda event: session.drop(event.target.value))
+
+    def _contacts_tab(self) -> None:
+        gui = self.server.gui
+        self.show_forces = gui.add_checkbox("forces", True)
+        self.show_cones = gui.add_checkbox("friction cones", False)
+        self.show_states = gui.add_checkbox("states", True)
+        self.show_gaps = gui.add_checkbox("gaps", False)
+        self.show_patches = gui.add_checkbox("patches", True)
+        self.show_joints = gui.add_checkbox("joint forces", True)
+        self.clear = gui.add_slider("bodies", 0.1, 1.0, 0.05, 0.7, hint="how opaque bodies are")
+        self.scaling = gui.add_dropdown("force scale", ("automatic", "fixed"))
+        self.fixed = gui.add_number("metres for 1 N", 0.01, min=0.0, step=1e-6)
+        self.least = gui.add_number("smallest force [N]", 0.0, min=0.0, step=1e-6)
+        gui.add_html(legend())
+        self.numbers = gui.add_markdown(NUMBERS)
+        self.choice = gui.add_dropdown("contact", ("none",))
+        self.joints = gui.add_markdown("")
+        for control in (
+            self.show_forces, self.show_cones, self.show_states, self.show_gaps, self.show_patches, self.show_joints,
+            self.scaling, self.fixed, self.least,
+        ):  # fmt: skip
+            self._on(control, lambda _: self.session.post(lambda s: None))
+        self._on(self.clear, self._opacity)
+        self._on(self.choice, lambda value: self.choose(None if value == "none" else int(value.split()[0])))
+
+    def _jam_tab(self) -> None:
+        gui = self.server.gui
+        options = ("nothing", CHOSEN, *self.mechanisms)
+        self.subject = gui.add_dropdown("show", options)
+        self.mu = gui.add_slider("friction μ", 0.0, 3.0, 0.01, 0.8)
+        self.map = Clickable(self.server, "clicked map", self._click_map)
+        self.parameters = [gui.add_slider(f"parameter {k + 1}", 0.0, 1.0, 1e-3, 0.5, visible=False) for k in range(2)]
+        self.verdict = gui.add_markdown("Choose a mechanism, or a contact in the tab *Contacts*.")
+        gui.add_html(
+            '<div style="padding:0 10px;font-size:0.85em"><span style="color:#1f6fd6">blue</span>: Coulomb\'s cone of '
+            'forces; <span style="color:#f2711c">orange</span>: the generalized cone of velocity changes they make; '
+            '<span style="color:#c2394b">red</span>: e_jam, and the slip directions that jam</div>'
+        )
+        self._on(self.subject, self._sit_down)
+        self._on(self.mu, lambda value: self._pose(mu=float(value)))
+        for k, slider in enumerate(self.parameters):
+            self._on(slider, partial(self._parameter, k))
+
+    def _export_tab(self) -> None:
+        gui = self.server.gui
+        name = gui.add_text("name", "lab", hint="files go into the folder the lab was started in")
+        kinds = gui.add_button_group("write", self.exports.kinds)
+        self.written = gui.add_markdown("")
+
+        @kinds.on_click
+        def _(event: Any) -> None:
+            self.written.content = f"writing {event.target.value} …"
+            try:
+                self.written.content = self.exports.write(event.target.value, name.value, event.client)
+            except (InputError, SolveFailed, TimeoutError, RuntimeError) as error:
+                self.written.content = str(error)
+
+    # acting
+
+    def _change(self, **settings: Any) -> None:
+        self.session.change(**settings)
+
+    def visit(self, title: str) -> None:
+        """A stop of the tour."""
+        stop = next((each for each in STOPS if each.title == title), None)
+        if stop is None:
+            return
+        self.words.content = stop.words
+        self.show_cones.value = stop.cones
+        chosen = [*stop.settings.laws, *(["none"] * MOST_TRACKS)]
+        for control, law in zip(self.laws, chosen, strict=False):
+            control.value = law
+        self.dt.value, self.speed.value = stop.settings.dt, f"{stop.settings.speed:g}"
+        self.own_friction.value = self.own_restitution.value = False
+        self.subject.value = "nothing"
+        self._sit_down("nothing")
+        self.session.open(stop.scene(), stop.settings, stop.title)
+
+    def _seek_strip(self, across: float, down: float) -> None:
+        self.session.seek(charts.time_at(across, self.times))
+
+    def choose(self, contact: int | None) -> None:
+        """Show the numbers of a contact of the frame."""
+        frame = self.frame
+        if frame is None:
+            return
+        if contact is None or contact >= len(frame.contacts):
+            self.chosen, self.ranges = None, ""
+        else:
+            one = frame.contacts[contact]
+            self.chosen, self.ranges = (one.shape_a, one.shape_b, one.feature), self._range(contact, frame)
+        self._tell(frame)
+        if self.subject.value == CHOSEN:
+            self._sit_down(self.subject.value)
+
+    def _range(self, contact: int, frame: Frame) -> str:
+        """What determinacy says of a contact of the step that led here."""
+        if not frame.live:
+            return "*A finished run holds no scene: ranges are for scenes that run here.*"
+        if frame.playing:
+            return "*Pause to see the range that determinacy leaves its force.*"
+        if len(frame.contacts) > DETERMINED:
+            return f"*{len(frame.contacts)} contacts: ranges are computed for up to {DETERMINED}.*"
+        try:
+            before, model = self.session.standing(before=True), self.session.tracks[0].model
+            found = step_determinacy(before, frame.states[0], model, frame.lasted)
+            return in_words(found, frame.contacts.point[contact])
+        except (InputError, SolveFailed, RangeFailed) as error:
+            return f"*{error}*"
+
+    def _drag(self, event: Any, parts: Any) -> None:
+        """A drag of an instance: the spring's grip is where the mouse took it."""
+        if event.phase == "end":
+            self.session.drag(None)
+            self._spring(None, None)
+            return
+        frame = self.frame
+        if frame is None or not frame.live or event.instance_index is None or event.instance_index >= len(parts.body):
+            return
+        body = int(parts.body[event.instance_index])
+        state = frame.states[0]
+        if event.phase == "start" or self.session.pull is None:
+            arm = np.array(event.start_position) - state.position[body]
+            back = state.quaternion[body] * [1.0, -1.0, -1.0, -1.0]
+            self.grip = rotated(back, arm)
+        self.session.drag(Pull(body, self.grip, np.array(event.end_position, float)))
+
+    # showing
+
+    def show(self, frame: Frame) -> None:
+        """Called by the worker of the session, for every frame."""
+        with self.server.atomic():
+            if frame.generation != self.generation:
+                self._rebuild(frame)
+            self.frame = frame
+            self._bodies(frame)
+            self._contacts(frame)
+            now = time.perf_counter()
+            if now - self.drawn_at > SLOW or not frame.playing:
+                self.drawn_at = now
+                self._slow(frame)
+        self.server.flush()
+
+    def _rebuild(self, frame: Frame) -> None:
+        """Handles for other bodies or tracks."""
+        for batch in self.bodies.values():
+            batch[0].remove()
+        session, scene = self.session, self.server.scene
+        header, view = session.first.header, session.view
+        self.generation, self.bodies = frame.generation, {}
+        parts, meshes = parts_of(header, view), meshes_of(header)
+        for handle in (*self.grids, *self.lines):
+            handle.remove()
+        self.grids = []
+        for k in range(len(session.tracks)):
+            for mesh in dict.fromkeys(parts.mesh):
+                own = parts.of(mesh)
+                if mesh == "square":
+                    if k == 0:
+                        self._grids(own, frame, view.radius)
+                    continue
+                free = header.kind[own.body] == Kind.FREE
+                if k > 0 and not free.any():
+                    continue
+                keep = np.arange(len(own.body)) if k == 0 else np.flatnonzero(free)
+                own = own.only(keep)
+                look = {} if k == 0 else {"opacity": 0.25}
+                batch = Batch(
+                    self.server, f"/world/{k}/{mesh}", meshes[mesh], self._draggable(own) if k == 0 else None, **look
+                )
+                place, turn = placed(own, frame.states[k])
+                batch.show(place, turn, own.scale, colours(header, own.body, k))
+                self.bodies[k, mesh] = batch, own
+        self._opacity(self.clear.value)
+        self.lines = [scene.add_line_segments(f"/world/path {k}", np.zeros((1, 2, 3)), (0, 0, 0), visible=False)
+                      for k in range(len(session.tracks))]  # fmt: skip
+        self.chosen, self.ranges, self.usual, self.charted = None, "", 0.0, (-1, -1)
+        if header.planar:
+            away = np.array([0.0, -2.2, 0.2])
+        else:
+            away = np.array([1.05, -1.6, 0.9])
+        camera = self.server.initial_camera
+        aim = view.centre - 0.25 * view.radius * UP  # so that it is above the strips
+        camera.position, camera.look_at = tuple(aim + view.radius * away), tuple(aim)
+        for client in self.server.get_clients().values():
+            client.camera.position, client.camera.look_at = camera.position, camera.look_at
+
+    def _draggable(self, parts: Any) -> Callable[[Any], None]:
+        def prepare(handle: Any) -> None:
+            @handle.on_drag("left")
+            async def _(event: Any) -> None:  # async: phases come in their order
+                self._drag(event, parts)
+
+        return prepare
+
+    def _grids(self, own: Any, frame: Frame, radius: float) -> None:
+        place, turn = placed(own, frame.states[0])
+        cell = 10.0 ** np.round(np.log10(radius / 3))
+        for i in range(len(place)):
+            self.grids.append(
+                self.server.scene.add_grid(
+                    f"/world/plane {i}", 2 * own.scale[i, 0], 2 * own.scale[i, 0], cell_size=cell,
+                    section_size=10 * cell, plane_color=(238, 235, 228), plane_opacity=1.0,
+                    cell_color=(205, 202, 194), section_color=(180, 176, 168), wxyz=turn[i],
+                    position=tuple(place[i] - 2e-3 * radius * UP),
+                )
+            )  # fmt: skip
+
+    def _opacity(self, value: float) -> None:
+        for (k, _), (batch, _) in self.bodies.items():
+            if k == 0 and batch.handle is not None:
+                batch.handle.opacity = None if value >= 1.0 else float(value)
+
+    def _bodies(self, frame: Frame) -> None:
+        for (k, _), (batch, own) in self.bodies.items():
+            place, turn = placed(own, frame.states[k])
+            if np.isfinite(place).all():
+                batch.show(place, turn)
+        pull = self.session.pull
+        self._spring(pull, frame)
+
+    def _spring(self, pull: Pull | None, frame: Frame | None) -> None:
+        if pull is None or frame is None:
+            self.spring.show(np.zeros((0, 3)), np.zeros((0, 4)))
+            return
+        state = frame.states[0]
+        grip = state.position[pull.body] + rotated(state.quaternion[pull.body], pull.grip)
+        way = (pull.target - grip)[None]
+        half, thin = float(np.linalg.norm(way)) / 2, 0.006 * self.session.view.radius
+        scale, colour = np.array([[thin, thin, half]]), np.array([[38, 50, 63]])
+        self.spring.show((grip + pull.target)[None] / 2, along(way), scale, colour)
+
+    def _look(self, frame: Frame) -> Look:
+        radius = self.session.view.radius
+        now = usual_force(frame.contacts.vector / frame.lasted) if len(frame.contacts) else 0.0
+        if now > 0:
+            self.usual = now if self.usual == 0 or not frame.playing else self.usual + 0.05 * (now - self.usual)
+        auto = 0.45 * radius / self.usual if self.usual > 0 else 0.0
+        return Look(
+            thin=0.008 * radius,
+            per_newton=auto if self.scaling.value == "automatic" else float(self.fixed.value),
+            least=float(self.least.value),
+            forces=self.show_forces.value,
+            cones=self.show_cones.value,
+            states=self.show_states.value,
+            gaps=self.show_gaps.value,
+            patches=self.show_patches.value,
+        )
+
+    def _contacts(self, frame: Frame) -> None:
+        look, track = self._look(frame), self.session.tracks[0]
+        model = getattr(track, "model", None)
+        found = marked(frame.contacts, frame.lasted, look, patches(frame.contacts, model))
+        if self.show_joints.value and model is not None and model.joint.size:
+            impulse = track.joint_impulse(frame.instant)
+            place, force = joint_forces(track.header, model, frame.states[0], impulse, frame.lasted)
+            biggest = float(np.linalg.norm(force, axis=1).max(initial=0.0)) or 1.0
+            per_newton = look.per_newton or 0.45 * self.session.view.radius / biggest
+            colour = np.tile(np.array(JOINT_COLOUR, np.uint8), (len(place), 1))
+            pair = arrows(place, force * per_newton, colour, np.arange(len(place)), look.thin)
+            found["joint shafts"], found["joint heads"] = pair
+        for layer, batch in self.layers.items():
+            own = found.get(layer, Instances.none())
+            scale = own.scale
+            if self.chosen is not None and layer in ("ring", "box", "dart"):
+                scale = np.where((own.which == self._row(frame.contacts))[:, None], 1.8 * scale, scale)
+            self.which[layer] = own.which
+            batch.show(own.position, own.quaternion, scale, own.colour)
+
+    def _row(self, table: ContactTable) -> int:
+        """The chosen contact in a table, -1 where it is not there."""
+        if self.chosen is None or not len(table):
+            return -1
+        a, b, feature = self.chosen
+        own = np.flatnonzero((table.shape_a == a) & (table.shape_b == b) & (table.feature == feature))
+        return int(own[0]) if len(own) else -1
+
+    def _slow(self, frame: Frame) -> None:
+        session = self.session
+        first = session.first
+        begin, end = first.time(0), first.time(len(first) - 1)
+        self.slider.min, self.slider.max = begin, max(end, begin + 1e-4)
+        self.slider.value = min(max(frame.time, begin), self.slider.max)
+        doing = f"runs at {frame.rate:.2g}× the clock" if frame.playing else "stands"
+        wrong = f" **{frame.message}**" if frame.message else ""
+        count = f"{len(frame.states[0].position)} bodies, {len(frame.contacts)} contacts"
+        self.status.content = f"{frame.time:.4f} s, {doing}; {count}.{wrong}"
+        self._tell(frame)
+        self._chart(frame)
+        self._draw_paths(frame)
+        if self.subject.value == CHOSEN and frame.live and self.posed != frame.instant:
+            self._contact_cones(frame)
+
+    def _tell(self, frame: Frame) -> None:
+        table = frame.contacts
+        names = [f"{i} {table.name(i)}" for i in range(min(len(table), 60))]
+        options = ("none", *names)
+        if tuple(self.choice.options) != options:
+            self.choice.options = options
+        row = self._row(table)
+        self.numbers.content = contact_numbers(table, row, frame.lasted, self.ranges) if row >= 0 else NUMBERS
+        track = self.session.tracks[0]
+        header = track.header
+        if header.joint_names:
+            force = track.joint_impulse(frame.instant) / frame.lasted
+            rows = []
+            for j, name in enumerate(header.joint_names[:12]):
+                own = np.flatnonzero(header.joint_row == j)
+                said = ", ".join(f"{header.joint_row_kind[row]} {force[row]:.3g}" for row in own)
+                rows.append(f"| {name} | {said} |")
+            self.joints.content = "\n".join(["| joint | forces [N], moments [N m] |", "|---|---|", *rows])
+
+    def _chart(self, frame: Frame) -> None:
+        session = self.session
+        state = (frame.generation, len(session.first) if frame.live else 0)
+        if self.charted != state:
+            self.charted = state
+            self.series = [(track.name, track.strips()) for track in session.tracks]
+            self.apart = [distance(session, k) for k in range(1, len(session.tracks))]
+        self.times = charts.span(self.series, frame.time)
+        tol = session.first.header.tol
+        self.strips.handle.content = charts.chart(self.series, self.apart, tol, frame.time, self.strips.script)
+
+    def _draw_paths(self, frame: Frame) -> None:
+        header = self.session.first.header
+        bodies = free_bodies(header)[:PATHS]
+        for k, (track, line) in enumerate(zip(self.session.tracks, self.lines, strict=True)):
+            end = min(frame.instant, len(track) - 1)
+            if not self.paths_on.value or end < 1 or len(free_bodies(header)) > PATHS:
+                line.visible = False
+                continue
+            pick = np.unique(np.linspace(0, end, PATH_POINTS).astype(int))
+            points = np.array([track.state(int(i)).position[bodies] for i in pick])
+            pairs = np.stack([points[:-1], points[1:]], axis=2).reshape(-1, 2, 3)
+            pairs = pairs[np.isfinite(pairs).all(axis=(1, 2))]
+            if len(pairs):
+                line.points = pairs.astype(np.float32)
+                colour = rgb(PALETTE[0] if k == 0 else charts.ghost_colour(k))
+                line.colors = np.array(colour, np.uint8)
+                line.visible = True
+
+    # jamming
+
+    def _sit_down(self, subject: str) -> None:
+        """At a mechanism, at a contact of the scene, or up again."""
+        mechanism = self.mechanisms.get(subject)
+        self.desk = None if mechanism is None else Desk.worst(mechanism, float(self.mu.value))
+        self.world.visible = mechanism is None
+        self.desk_frame.visible = subject != "nothing"
+        for slider in self.parameters:
+            slider.visible = False
+        self.map.handle.content = ""
+        if self.desk is not None:
+            family = self.desk.mechanism.family
+            for slider, name, unit, (low, high) in zip(
+                self.parameters, family.ranges, family.units, family.ranges.values(), strict=False
+            ):
+                slider.label, slider.visible = f"{name} [{unit}]", True
+                slider.min, slider.max = round(low, 3), round(high, 3)
+            self._aim(self.desk)
+            self._pose()
+        elif subject == "nothing":
+            self.verdict.content = "Choose a mechanism, or a contact in the tab *Contacts*."
+        elif self.frame is not None:
+            self._contact_cones(self.frame)
+
+    def _aim(self, desk: Desk) -> None:
+        points = desk.mechanism.segments(desk.q).reshape(-1, 3)
+        centre, reach = points.mean(axis=0), max(float(np.ptp(points, axis=0).max()), 0.3)
+        for client in self.server.get_clients().values():
+            aim = centre - 0.2 * reach * UP
+            client.camera.position = tuple(aim + reach * np.array([1.2, -1.9, 1.0]))
+            client.camera.look_at = tuple(aim)
+
+    def _click_map(self, across: float, down: float) -> None:
+        if self.desk is None:
+            return
+        left, bottom, wide, tall = self.map_axes
+        found = share(self.desk.mechanism.map, (across - left) / wide, (1.0 - down - bottom) / tall)
+        if found is not None:
+            self.desk.parameters = found
+            self._pose()
+
+    def _parameter(self, k: int, value: float) -> None:
+        self._pose(parameter=(k, float(value)))
+
+    def _pose(self, mu: float | None = None, parameter: tuple[int, float] | None = None) -> None:
+        """Show the desk in its pose, perhaps another one."""
+        desk = self.desk
+        if desk is None:
+            if mu is not None and self.frame is not None and self.subject.value != "nothing":
+                self._contact_cones(self.frame)
+            return
+        if mu is not None:
+            desk.mu = mu
+        if parameter is not None:
+            desk.parameters = desk.parameters.copy()
+            desk.parameters[parameter[0]] = parameter[1]
+        with self.server.atomic():
+            for slider, value in zip(self.parameters, desk.parameters, strict=False):
+                slider.value = float(np.clip(value, slider.min, slider.max))
+            self.verdict.content = desk.describe().replace("\n", "  \n")
+            picture, self.map_axes = map_picture(desk)
+            self.map.handle.content = (
+                f'<img id="stickslip-map" alt="map of μ_jam" style="width:100%;cursor:crosshair" src="{picture}" '
+                f'onclick="{html.escape(self.map.script)}">'
+            )
+            if desk.exists:
+                segments = desk.mechanism.segments(desk.q)
+                long = float(np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1).max())
+                self._draw_links(segments, 0.02 * long)
+                self._draw_cones(desk.coupling(), desk.mu, desk.mechanism.place(desk.q), 0.35 * long)
+        self.server.flush()
+
+    def _draw_links(self, segments: Floats, thin: float) -> None:
+        way = segments[:, 1] - segments[:, 0]
+        half = np.linalg.norm(way, axis=1) / 2
+        scale = np.column_stack([np.full(len(way), thin), np.full(len(way), thin), half])
+        self.links.show(segments.mean(axis=1), along(way), scale, np.tile((150, 165, 185), (len(way), 1)))
+
+    def _draw_cones(self, coupling: Any, mu: float, at: Any, size: float) -> None:
+        scene, found = self.server.scene, cones(coupling, mu, at, size)
+        for name, mesh, colour, clear in (
+            ("coulomb", found.coulomb, (31, 111, 214), 0.3),
+            ("generalized", found.generalized, (242, 113, 28), 0.45),
+            ("sector", found.sector, (194, 57, 75), 0.6),
+        ):
+            faces = mesh[1] if len(mesh[1]) else np.zeros((1, 3), np.int64)
+            scene.add_mesh_simple(
+                f"/desk/{name}", mesh[0].astype(np.float32), faces.astype(np.uint32), color=colour, opacity=clear,
+                side="double", cast_shadow=False, receive_shadow=False,
+            )  # fmt: skip
+        scene.add_grid(
+            "/desk/floor", 12 * size, 12 * size, cell_size=size / 2, section_size=5 * size, plane_color=(238, 235, 228),
+            plane_opacity=0.6, cell_color=(205, 202, 194), position=tuple(at.point - 0.01 * size * at.frame[0]),
+            wxyz=along(at.frame[:1])[0], visible=self.world.visible is False,
+        )  # fmt: skip
+        scene.add_arrows(
+            "/desk/e_jam", found.e_jam[None].astype(np.float32), (194, 57, 75), shaft_radius=0.02 * size,
+            head_radius=0.05 * size, head_length=0.15 * size,
+        )  # fmt: skip
+
+    def _contact_cones(self, frame: Frame) -> None:
+        """The cones of the chosen contact of the scene as it stands."""
+        row, self.posed = self._row(frame.contacts), frame.instant
+        if row < 0 or not frame.live:
+            self.verdict.content = "Choose a contact of a scene that runs here, in the tab *Contacts*."
+            return
+        try:
+            coupling, at, words = contact_coupling(self.session.tracks[0], frame, row)
+        except (InputError, SolveFailed) as error:
+            self.verdict.content = str(error)
+            return
+        mu = float(self.mu.value)
+        self.verdict.content = f"{explained(coupling, mu)}\n\n{words}".replace("\n", "  \n")
+        self._draw_cones(coupling, mu, at, 0.3 * self.session.view.radius)
+
+
+# what a page says
+
+
+def colours(header: Any, body: Any, k: int) -> Any:
+    """Of the bodies of parts: light tints of the palette in turn; ghosts have one colour each."""
+    if k > 0:
+        return np.tile(rgb(charts.ghost_colour(k)), (len(body), 1))
+    order = np.cumsum(header.kind == Kind.FREE) - 1
+    tints = 0.6 * np.array([rgb(colour) for colour in PALETTE]) + 90
+    own = tints[order[body] % len(PALETTE)]
+    return np.where((header.kind[body] == Kind.FREE)[:, None], own, STILL)
+
+
+def legend() -> str:
+    shapes = {ContactState.OPEN: "ring", ContactState.STICK: "cube", ContactState.SLIP: "dart along the slip"}
+    lines = [f'<b style="color:{COLOUR[s]}">{NAME[s]}</b>: {shapes[s]}' for s in ContactState]
+    joints = '<b style="color:#8e5bc0">joints</b>: arrows'
+    return f'<div style="padding:2px 10px;font-size:0.85em;color:{INK}">{"; ".join([*lines, joints])}</div>'
+
+
+def contact_numbers(table: ContactTable, row: int, lasted: float, ranges: str) -> str:
+    """A contact as a table, in Markdown."""
+    one = table[row]
+    force = one.impulse / lasted
+    most = one.friction * force[0]
+    used = f"{100 * np.linalg.norm(force[1:]) / most:.1f} %" if most > 0 else "none"
+    rows = [
+        ("bodies", table.name(row)),
+        ("state", NAME[one.state]),
+        ("gap", f"{one.gap:.3e} m"),
+        ("force n, t, o", ", ".join(f"{part:.4g}" for part in force) + " N"),
+        ("velocity n, t, o", ", ".join(f"{part:.3e}" for part in one.velocity) + " m/s"),
+        ("friction", f"{one.friction:.4g}, {used} of it used"),
+        ("point", ", ".join(f"{part:.4f}" for part in one.point) + " m"),
+    ]
+    if one.moment or one.spin:
+        rows.append(("about the normal", f"{one.moment / lasted:.3g} N m, {one.spin:.3g} rad/s"))
+    lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
+    return "\n".join(lines) + (f"\n\n{ranges}" if ranges else "")
+
+
+def distance(session: Session, k: int) -> dict[str, Any]:
+    """How far the farthest body of a track is from the same in the first, over time."""
+    first, other = session.tracks[0], session.tracks[k]
+    bodies = free_bodies(first.header)
+    last = min(len(first), len(other)) - 1
+    pick = np.unique(np.linspace(0, last, min(charts.POINTS, last + 1)).astype(int))
+    apart = [first.state(int(i)).position[bodies] - other.state(int(i)).position[bodies] for i in pick]
+    far = np.array([np.linalg.norm(each, axis=1).max(initial=0.0) for each in apart])
+    return {"time": np.array([first.time(int(i)) for i in pick]), "distance": far}
+
+
+def map_picture(desk: Desk) -> tuple[str, tuple[float, float, float, float]]:
+    """The map with the pose marked, as a data address, and where its axes are, as shares of the picture."""
+    found = desk.mechanism.map
+    figure = Figure(figsize=(4.6, 3.4), dpi=110, facecolor=PAPER)
+    axes = figure.add_axes((0.14, 0.16, 0.66 if len(found.axes) == 2 else 0.82, 0.78))
+    (draw_line if len(found.axes) == 1 else draw_contours)(axes, found)
+    place = [float(in_units(np.array([v]), u)[0]) for v, u in zip(desk.parameters, found.family.units, strict=True)]
+    axes.set_xlim(*in_units(found.axes[0][[0, -1]], found.family.units[0]))
+    if len(place) == 2:
+        axes.plot(*place, "+", color=WRONG, markersize=14, markeredgewidth=2.5)
+    else:
+        axes.axvline(place[0], color=WRONG)
+    figure.canvas.draw()
+    box = axes.get_position()
+    out = io.BytesIO()
+    figure.savefig(out, format="png", facecolor=PAPER)
+    address = "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
+    return address, (box.x0, box.y0, box.width, box.height)

@@ -1,0 +1,485 @@
+"""A session of the lab: the worlds it shows and the one thread that owns them, without any page.
+
+    with Session(scene, Settings(dt=1e-2)) as session:
+        session.play()
+        session.change(friction=0.2)
+        session.ask(lambda s: s.tracks[0].state(-1))
+
+Everything that touches a simulation happens in the worker. Callers hand it tasks, as many as QUEUE; what arrives faster
+than that is refused, and of a drag only the newest target counts. After each frame the worker calls the listeners with
+a `Frame`, in its own thread, thirty times a second at most; if a listener is slow, frames are left out.
+
+A live session runs a scene under one or more formulations side by side, in steps of the same size. A change of dt, of
+friction or restitution of all surfaces, of solver or tol holds from the instant that is shown, and so does running on
+after going back. Other formulations, and bodies that are dropped in, begin a new history there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from stickslip.engine.names import FORMULATIONS, formulation, solver_named
+from stickslip.engine.recorder import SCENE
+from stickslip.engine.trajectory import ContactTable, Trajectory
+from stickslip.errors import InputError
+from stickslip.friction.coulomb import Coulomb
+from stickslip.friction.formulation import Formulation
+from stickslip.lab.tracks import LiveTrack, RecordedTrack, Track, free_bodies, scene_at
+from stickslip.scene.compile import compile_scene
+from stickslip.scene.files import RunSettings
+from stickslip.scene.model import Floats, Kind, State
+from stickslip.scene.scene import Scene
+from stickslip.scene.values import rotated
+from stickslip.solvers.solve import METHODS
+from stickslip.view.solids import View, view_of
+
+FRAMES = 30.0  # a second at most
+QUEUE = 256  # tasks that may wait
+MOST_TRACKS = 4  # side by side
+STIFF, DAMPED = 15.0, 0.7  # frequency [rad/s] and damping ratio of the spring that drags a body
+EXPLICIT = 0.5  # most of frequency × dt, for that spring is explicit
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a live session runs. None: what the scene, or the formulation, says."""
+
+    laws: dict[str, Formulation] = field(default_factory=lambda: {"coulomb": Coulomb()})  # the first is solid
+    dt: float = 1e-2  # [s]
+    friction: float | None = None  # of all surfaces
+    restitution: float | None = None  # of all surfaces
+    solver: str | Any | None = None
+    tol: float | None = None
+    speed: float = 1.0  # seconds of the scene in one of the clock
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.laws) <= MOST_TRACKS:
+            raise InputError(f"lab: {len(self.laws)} formulations are chosen, expected 1 to {MOST_TRACKS}")
+        if isinstance(self.solver, str) and self.solver not in METHODS:
+            raise InputError(f"lab: solver is {self.solver!r}, expected one of {', '.join(METHODS)}")
+        for name in ("dt", "speed"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise InputError(f"lab: {name} is {getattr(self, name)!r}, expected a positive number")
+
+
+def settings_of(run: RunSettings) -> Settings:
+    """Those that a scene file asks for."""
+    law = {} if run.friction is None else {run.friction.name: formulation(run.friction.name, **run.friction.settings)}
+    solver = None if run.solver is None else solver_named(run.solver.name, run.solver.settings)
+    return Settings(laws=law or {"coulomb": Coulomb()}, dt=run.dt or 1e-2, solver=solver, tol=run.tol)
+
+
+class Pull(NamedTuple):
+    """A spring from a place of a body to the mouse."""
+
+    body: int
+    grip: Floats  # (3,)   seen from the centre of mass, body axes   [m]
+    target: Floats  # (3,)   [m]
+
+
+class Frame(NamedTuple):
+    """What is to be seen at one instant."""
+
+    generation: int  # another one: other bodies or other tracks
+    instant: int
+    time: float
+    states: tuple[State, ...]  # of each track
+    contacts: ContactTable  # of the first
+    lasted: float  # the step that led here   [s]
+    playing: bool
+    rate: float  # seconds of the scene in one of the clock, as it runs now
+    live: bool
+    message: str  # what went wrong, or what takes a while
+
+
+class Session:
+    def __init__(self, world: Scene | Sequence[Trajectory], settings: Settings | None = None, name: str = "") -> None:
+        self.name = name
+        self.settings = settings or Settings()
+        self.tracks: list[Any] = []
+        self.generation = self.index = 0
+        self.playing, self.rate, self.message = False, 0.0, ""
+        self.scene: Scene | None = None
+        self.view: View
+        self.pull: Pull | None = None
+        self.listeners: list[Callable[[Frame], None]] = []
+        self.frame: Frame
+        self._tasks: queue.Queue[Callable[[], Callable[[], None]] | None] = queue.Queue(QUEUE)
+        self._paced = (0.0, 0.0)  # clock and time of the scene when it began to run
+        self._load(world)
+        self._worker = threading.Thread(target=self._work, name="stickslip lab", daemon=True)
+        self._worker.start()
+
+    # what anybody may call, from any thread
+
+    def ask(self, question: Callable[[Session], T], patience: float | None = 120.0) -> T:
+        """Have the worker answer a question about this session, and wait for the answer."""
+        return self.post(question).result(patience)
+
+    def post(self, task: Callable[[Session], T]) -> Future[T]:
+        """Have the worker do something; refused where too much waits already."""
+        future: Future[T] = Future()
+
+        def work() -> Callable[[], None]:
+            try:
+                answer = task(self)
+            except Exception as error:
+                self.message = str(error)
+                return partial(future.set_exception, error)
+            return partial(future.set_result, answer)
+
+        try:
+            self._tasks.put_nowait(work)
+        except queue.Full:
+            future.set_exception(InputError(f"lab: {QUEUE} tasks wait already, expected fewer"))
+        return future
+
+    def play(self) -> Future[None]:
+        return self.post(Session._play)
+
+    def pause(self) -> Future[None]:
+        return self.post(Session._pause)
+
+    def step(self, steps: int = 1) -> Future[None]:
+        """Some steps on, or back where negative, and pause."""
+        return self.post(lambda s: s._step(steps))
+
+    def seek(self, seconds: float) -> Future[None]:
+        """Show the instant nearest to a time, and pause."""
+        return self.post(lambda s: s._seek(seconds))
+
+    def reset(self) -> Future[None]:
+        """Begin anew, with the world as it was opened."""
+        return self.post(lambda s: s._load(s._opened))
+
+    def open(
+        self, world: Scene | Sequence[Trajectory], settings: Settings | None = None, name: str = ""
+    ) -> Future[None]:
+        """Another world."""
+
+        def load(s: Session) -> None:
+            s.settings, s.name = settings or Settings(), name
+            s._load(world)
+
+        return self.post(load)
+
+    def change(self, **settings: Any) -> Future[None]:
+        """Other settings, from the instant that is shown on."""
+        return self.post(lambda s: s._change(settings))
+
+    def drag(self, pull: Pull | None) -> None:
+        """Pull a body by a spring while it runs, and put it elsewhere while it does not; None lets go."""
+        self.pull = pull
+        if pull is not None and not self.playing:
+            self.post(lambda s: s._put(pull))
+
+    def drop(self, kind: str, size: float | None = None) -> Future[None]:
+        """Add a box or a ball above what is there."""
+        return self.post(lambda s: s._drop(kind, size))
+
+    def runs(self) -> list[Trajectory]:
+        """All tracks as runs, the first first."""
+        return self.ask(lambda s: [track.trajectory() for track in s.tracks])
+
+    def standing(self, before: bool = False) -> Scene:
+        """The scene as it stands at the instant that is shown, or one step before."""
+        return self.ask(lambda s: s._standing(before))
+
+    def close(self) -> None:
+        """End the worker; afterwards nothing runs."""
+        if self._worker.is_alive():
+            self._tasks.put(None)
+            self._worker.join(30.0)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def live(self) -> bool:
+        return self.scene is not None
+
+    @property
+    def first(self) -> Track:
+        return self.tracks[0]
+
+    # the worker
+
+    def _work(self) -> None:
+        self._show()
+        while True:
+            done: list[Callable[[], None]] = []
+            with contextlib.suppress(queue.Empty):
+                task = self._tasks.get(block=not self.playing)
+                while task is not None:
+                    done.append(task())
+                    task = self._tasks.get_nowait()
+                return
+            begun = time.perf_counter()
+            if self.playing:
+                try:
+                    self._advance(begun)
+                except Exception as error:
+                    self.playing, self.message = False, str(error)
+            self._show()
+            for tell in done:  # who asked sees what came of it
+                tell()
+            if self.playing:
+                time.sleep(max(0.0, begun + 1.0 / FRAMES - time.perf_counter()))
+
+    def _show(self) -> None:
+        i, first = self.index, self.tracks[0]
+        states = tuple(track.state(min(i, len(track) - 1)) for track in self.tracks)
+        self.frame = Frame(
+            self.generation, i, first.time(i), states, first.contacts(i), first.lasted(i), self.playing, self.rate,
+            self.live, self.message,
+        )  # fmt: skip
+        for listener in self.listeners:
+            listener(self.frame)
+
+    def _advance(self, begun: float) -> None:
+        """As far as the clock asks for, but no longer than a frame may take."""
+        clock, start = self._paced
+        wanted = start + self.settings.speed * (begun - clock)
+        before = self.first.time(self.index)
+        if self.live:
+            self._branch()
+            while self.first.time(self.index) < wanted:
+                self._one_step()
+                if time.perf_counter() - begun > 0.8 / FRAMES:
+                    break
+            if self.first.time(self.index) < wanted - self.settings.speed / FRAMES:  # it cannot keep up: no hurry
+                self._pace()
+        else:
+            times = self.tracks[0].times
+            self.index = min(int(np.searchsorted(times, wanted, side="right")) - 1, len(times) - 1)
+            self.index = max(self.index, 0)
+            self.playing = self.index < len(times) - 1
+        spent = max(time.perf_counter() - begun, 1.0 / FRAMES)
+        self.rate += 0.2 * ((self.first.time(self.index) - before) / spent - self.rate)
+
+    def _one_step(self) -> None:
+        for track in self.tracks:
+            self._pull_on(track)
+            track.step()
+        self.index = len(self.tracks[0]) - 1
+
+    def _branch(self) -> None:
+        """Forget what came after the instant that is shown."""
+        if self.index < len(self.tracks[0]) - 1:
+            for track in self.tracks:
+                track.cut(self.index)
+
+    def _pace(self) -> None:
+        self._paced = time.perf_counter(), self.first.time(self.index)
+
+    def _play(self) -> None:
+        if not self.live and self.index >= len(self.first) - 1:
+            self.index = 0
+        self.playing, self.message = True, ""
+        self._pace()
+
+    def _pause(self) -> None:
+        self.playing = False
+
+    def _step(self, steps: int) -> None:
+        self.playing = False
+        if steps > 0 and self.live and self.index + steps >= len(self.first):
+            self._branch()
+            for _ in range(steps):
+                self._one_step()
+        else:
+            self.index = int(np.clip(self.index + steps, 0, len(self.first) - 1))
+
+    def _seek(self, seconds: float) -> None:
+        self.playing = False
+        low, high = 0, len(self.first) - 1
+        while low < high:  # times rise
+            middle = (low + high) // 2
+            if self.first.time(middle) < seconds:
+                low = middle + 1
+            else:
+                high = middle
+        nearer = low > 0 and seconds - self.first.time(low - 1) < self.first.time(low) - seconds
+        self.index = low - 1 if nearer else low
+
+    # worlds
+
+    def _load(self, world: Scene | Sequence[Trajectory]) -> None:
+        if isinstance(world, Scene):
+            if not world.descriptions:
+                raise InputError("lab: the scene has no bodies, expected one at least")
+            self._opened: Scene | Sequence[Trajectory] = world
+            self.scene = deepcopy(world)
+            self._begin(None, 0.0)
+        else:
+            self._opened = list(world)
+            check_runs(self._opened)
+            self.scene = None
+            self.tracks = [RecordedTrack(run) for run in self._opened]
+            self.index = 0
+            self.generation += 1
+        self.playing, self.message = False, ""
+        ends = [self.first.state(0)] if self.live else [self.first.state(0), self.first.state(len(self.first) - 1)]
+        self.view = view_of(self.first.header, *ends)
+
+    def _begin(self, states: Sequence[State] | None, now: float) -> None:
+        """New tracks, each from its state, with a history that begins now."""
+        assert self.scene is not None
+        share, scene, settings = 1.0 / len(self.settings.laws), self._surfaced(), self.settings
+        tracks = [LiveTrack(name, law, scene, share) for name, law in settings.laws.items()]
+        for k, track in enumerate(tracks):
+            state = None if states is None else states[min(k, len(states) - 1)]
+            track.start(settings.dt, settings.solver, settings.tol, state, now)
+        self.tracks, self.index = tracks, 0
+        self.generation += 1
+        self._pace()
+
+    def _surfaced(self) -> Scene:
+        """The scene with the friction and restitution that the settings give all surfaces."""
+        assert self.scene is not None
+        said: dict[str, Any] = {}
+        if self.settings.friction is not None:
+            said |= {"friction": float(self.settings.friction), "friction_kinetic": None}
+        if self.settings.restitution is not None:
+            said["restitution"] = float(self.settings.restitution)
+        if not said:
+            return self.scene
+        scene = deepcopy(self.scene)
+        scene.descriptions = [replace(body, material=replace(body.material, **said)) for body in scene.descriptions]
+        for pair in scene.overrides.values():
+            for key in said:
+                pair.pop(key, None)
+        return scene
+
+    def _change(self, given: dict[str, Any]) -> None:
+        laws = given.get("laws")
+        if laws is not None and not isinstance(laws, dict):
+            own = self.settings.laws
+            given = given | {"laws": {name: own.get(name) or formulation(name) for name in laws}}
+        old, new = self.settings, replace(self.settings, **given)
+        if not self.live:
+            self.settings = replace(old, speed=new.speed)
+            self._pace()
+            return
+        self.settings = new
+        try:
+            if list(new.laws) != list(old.laws):
+                self._begin([self.first.state(self.index)], self.first.time(self.index))
+            elif new != replace(old, speed=new.speed):
+                self._restart()
+        except Exception:
+            self.settings = old
+            raise
+        self._pace()
+
+    def _restart(self) -> None:
+        """Go on from here under the present settings."""
+        scene = self._surfaced()
+        for track in self.tracks:
+            i = min(self.index, len(track) - 1)
+            track.cut(i)
+            track.scene = scene
+            track.start(self.settings.dt, self.settings.solver, self.settings.tol, track.state(i), track.time(i))
+
+    def _drop(self, kind: str, size: float | None) -> None:
+        if self.scene is None:
+            raise InputError("lab: this is a finished run, expected a scene to drop things into")
+        if kind not in ("box", "ball"):
+            raise InputError(f"lab: {kind!r} cannot be dropped, expected box or ball")
+        states = [track.state(min(self.index, len(track) - 1)) for track in self.tracks]
+        across = size or typical_size(self.first.header)
+        free = states[0].position[free_bodies(self.first.header)]
+        top = float(free[:, 2].max()) if len(free) else 0.0
+        above = self.view.centre[0], 0.0 if self.scene.planar else self.view.centre[1], top + 2.5 * across
+        scene, count = deepcopy(self.scene), len(self.scene)
+        if kind == "ball":
+            scene.add_sphere(radius=across / 2, density=500.0, position=above)
+        else:
+            box = (across, across) if scene.planar else across
+            scene.add_box(size=box, density=500.0, position=above)
+        self.scene = scene
+        self._begin([with_one_more(state, count, scene) for state in states], self.first.time(self.index))
+
+    def _standing(self, before: bool = False) -> Scene:
+        if self.scene is None:
+            raise InputError("lab: a finished run holds no scene, expected a session that was opened with one")
+        return scene_at(self._surfaced(), self.first.state(max(0, self.index - before)))
+
+    # pulling
+
+    def _pull_on(self, track: LiveTrack) -> None:
+        """Spring and damper from the grip to the target; nothing on bodies that were let go."""
+        pull, sim, model = self.pull, track.sim, track.model
+        if track.held is not None and (pull is None or track.held != pull.body):
+            sim.apply(track.held)
+            track.held = None
+        if pull is None or pull.body >= model.kind.size or model.kind[pull.body] != Kind.FREE:
+            return
+        b, now = pull.body, sim.state.state
+        arm = rotated(now.quaternion[b], pull.grip)
+        velocity = now.velocity[b, :3] + np.cross(now.velocity[b, 3:], arm)
+        w = min(STIFF, EXPLICIT / sim.dt)
+        force = model.mass[b] * (w**2 * (pull.target - now.position[b] - arm) - 2 * DAMPED * w * velocity)
+        force = force * (model.inverse_mass[b] > 0)
+        torque = np.cross(arm, force) * (np.abs(model.inverse_inertia[b]).sum(axis=1) > 0)
+        sim.apply(b, force, torque)
+        track.held = b
+
+    def _put(self, pull: Pull) -> None:
+        """Put a body where the mouse is, while nothing runs."""
+        if self.playing or not self.live:
+            return
+        self._branch()
+        for track in self.tracks:
+            state = track.state(self.index).copy()
+            if track.model.kind[pull.body] != Kind.FREE:
+                return
+            arm = rotated(state.quaternion[pull.body], pull.grip)
+            state.position[pull.body] = np.where(track.model.inverse_mass[pull.body] > 0, pull.target - arm, 0.0)
+            state.velocity[pull.body] = 0.0
+            track.put(state)
+
+
+def with_one_more(state: State, count: int, scene: Scene) -> State:
+    """A state with one body more after the first `count`, as the scene has it."""
+    _, new, _ = compile_scene(scene)
+    for own, old in zip(new, state, strict=True):
+        own[:count] = old[:count]
+    return new
+
+
+def typical_size(header: Any) -> float:
+    """Of the free bodies: the median of their largest lengths   [m]."""
+    own = np.isin(header.shape_body, free_bodies(header))
+    lengths = 2 * header.shape_size[own].max(axis=1, initial=0.0)
+    lengths = lengths[lengths > 0]
+    return float(np.median(lengths)) if lengths.size else 0.2
+
+
+def check_runs(runs: Sequence[Trajectory]) -> None:
+    if not runs:
+        raise InputError("lab: there is no run, expected one at least")
+    for run in runs:
+        if not isinstance(run, Trajectory) or run.header.world != SCENE:
+            raise InputError(f"lab: {run!r} has no bodies, expected a run of a scene")
+        if run.header.names != runs[0].header.names:
+            raise InputError("lab: the runs have different bodies, expected runs of one scene")
+
+
+ALL_LAWS = tuple(FORMULATIONS)

@@ -1,0 +1,158 @@
+"""`view`: open the lab in a browser.
+
+lab = ss.view(scene)                    or a run, several runs of one scene, or a file of any of these
+lab.wait()                              until its last tab is closed; in a notebook, `lab` alone shows it
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import os
+import secrets
+import threading
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from stickslip.engine.trajectory import Trajectory
+from stickslip.errors import InputError
+from stickslip.lab.gate import Gate, guarding
+from stickslip.lab.session import Session, Settings, settings_of
+from stickslip.scene.files import load_run
+from stickslip.scene.scene import Scene
+
+LOCAL, PORT = "127.0.0.1", 8080
+GRACE = 10.0  # seconds after which a lab without a tab ends: a reload is quicker
+MISSING = "view: viser is missing, expected the extra: pip install 'stickslip[lab]'"
+
+World = Scene | Trajectory | Sequence[Trajectory] | str | os.PathLike[str]
+
+
+class Lab:
+    """A lab that is open. It ends with `close()`, or when its last tab is closed."""
+
+    def __init__(self, session: Session, server: Any, address: str, page: Any, keep: bool) -> None:
+        self.session, self.server, self.address, self.page = session, server, address, page
+        self._closed, self._ending = threading.Event(), threading.Lock()
+        self._timer: threading.Timer | None = None
+        if not keep:
+            server.on_client_connect(lambda client: self._stay())
+            server.on_client_disconnect(lambda client: self._leave())
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Until it is closed; False where the time is over before."""
+        return self._closed.wait(seconds)
+
+    def close(self) -> None:
+        """End the server and the simulation."""
+        with self._ending:
+            if self._closed.is_set():
+                return
+            if self._timer is not None:
+                self._timer.cancel()
+            self.session.listeners.clear()
+            self.session.close()
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.server.stop()
+            self._closed.set()
+
+    def _stay(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _leave(self) -> None:
+        if not self.server.get_clients():
+            self.session.pause()
+            self._timer = threading.Timer(GRACE, self._end_if_left)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _end_if_left(self) -> None:
+        if not self.server.get_clients():
+            threading.Thread(target=self.close, daemon=True).start()
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return f'<iframe src="{html.escape(self.address)}" width="100%" height="640" style="border:0"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"Lab({self.address}{', closed' if self._closed.is_set() else ''})"
+
+
+def view(
+    world: World,
+    *,
+    host: str = LOCAL,
+    port: int = PORT,
+    browser: bool = True,
+    keep: bool = False,
+    settings: Settings | None = None,
+) -> Lab:
+    """Open the lab at localhost, in the browser, and return it at once.
+
+    world        a Scene, a Trajectory, several of them of one scene (the first solid, the others ghosts), or a file:
+                 a scene (.yaml), a run (.h5), or a robot (.urdf, .xml)
+    host         127.0.0.1 is this machine alone; another one opens it to other machines, for those who have the
+                 token of its address
+    port         the next that is free where it is taken
+    browser      whether to open a tab
+    keep         whether it stays when its last tab is closed; otherwise it ends then
+    settings     of a scene; those of its file where None
+    """
+    try:
+        import viser
+    except ModuleNotFoundError:
+        raise InputError(MISSING) from None
+    from stickslip.lab.output import Exports
+    from stickslip.lab.page import Page
+
+    shown, own, mechanism, name = opened(world)
+    token = None if host == LOCAL else secrets.token_urlsafe(24)
+    session = Session(shown, settings or own, name)
+    try:
+        with guarding(Gate(token)), contextlib.redirect_stdout(io.StringIO()):
+            server = viser.ViserServer(host=host, port=port, label=f"stickslip {name}".strip(), verbose=False)
+        page = Page(session, server, Exports(session, Path.cwd()), mechanism)
+    except BaseException:
+        session.close()
+        raise
+    address = f"http://{host}:{server.get_port()}/" + ("" if token is None else f"?token={token}")
+    lab = Lab(session, server, address, page, keep)
+    if browser:
+        webbrowser.open(address)
+    return lab
+
+
+def opened(world: World) -> tuple[Scene | Sequence[Trajectory], Settings, Any, str]:
+    """What a session shows, its settings, a mechanism for the tab Jam, and a name."""
+    if isinstance(world, Scene):
+        return world, Settings(), None, ""
+    if isinstance(world, Trajectory):
+        return [world], Settings(), None, ""
+    if not isinstance(world, str | os.PathLike):
+        runs = list(world) if isinstance(world, Sequence) else None
+        if runs is None:
+            raise InputError(f"view: the world is {world!r}, expected a Scene, a Trajectory, several, or a file")
+        return cast("list[Trajectory]", runs), Settings(), None, ""
+    path = Path(world)
+    match path.suffix.lower():
+        case ".yaml" | ".yml":
+            scene, run = load_run(path)
+            return scene, settings_of(run), None, path.name
+        case ".h5" | ".hdf5":
+            return [Trajectory.load(path)], Settings(), None, path.name
+        case ".urdf" | ".xml" | ".mjcf":
+            from stickslip.lab.jam import robot_mechanism
+
+            stage = Scene()
+            stage.add_plane(name="ground")
+            return stage, Settings(), robot_mechanism(path), path.name
+    raise InputError(f"view: the file is {str(path)!r}, expected one that ends with .yaml, .h5, .urdf or .xml")

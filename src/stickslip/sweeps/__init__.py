@@ -1,0 +1,1 @@
+"""Many runs of one function or scene over other parameters."""

@@ -1,0 +1,117 @@
+"""Which runs a sweep makes: every combination of some values, or samples; each with a number, and its parameters by it.
+
+The number of a run is all that its random numbers depend on. In a grid the last parameter changes first, and the
+repetitions of a point come one after another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.errors import InputError
+
+REPETITION = "repetition"  # the column that tells the runs of one point apart
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    names: tuple[str, ...]
+    values: tuple[Sequence[Any], ...]  # of each parameter: those of its axis in a grid, those of every sample else
+    grid: bool
+    repeat: int = 1  # runs of each point
+
+    @property
+    def points(self) -> int:
+        counts = [len(values) for values in self.values]
+        return math.prod(counts) if self.grid else counts[0]
+
+    def __len__(self) -> int:
+        return self.points * self.repeat
+
+    def parameters(self, number: int) -> dict[str, Any]:
+        """What the run of that number is told."""
+        return {
+            name: plain(values[i]) for name, values, i in zip(self.names, self.values, self.at(number), strict=True)
+        }
+
+    def at(self, number: int) -> tuple[int, ...]:
+        """The index of a run along each parameter."""
+        point = number // self.repeat
+        if not self.grid:
+            return (point,) * len(self.names)
+        return tuple(int(i) for i in np.unravel_index(point, [len(values) for values in self.values]))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The parameters of all runs, as numbers where they are, else as texts."""
+        if self.grid:
+            shape = [len(values) for values in self.values]
+            chosen = np.indices(shape).reshape(len(shape), -1)
+        else:
+            chosen = np.broadcast_to(np.arange(self.points), (len(self.names), self.points))
+        columns = {
+            name: np.repeat(column_of(values)[which], self.repeat, axis=0)
+            for name, values, which in zip(self.names, self.values, chosen, strict=True)
+        }
+        if self.repeat > 1:
+            columns[REPETITION] = np.tile(np.arange(self.repeat, dtype=np.float64), self.points)
+        return columns
+
+
+def plan_of(over: Mapping[str, Any] | None, samples: Any, repeat: int) -> Plan:
+    """A grid over `over`, or `samples`: columns of equal length by name, or a list of mappings."""
+    if (over is None) == (samples is None) and (over is not None or repeat == 1):
+        raise InputError("sweep: over and samples are both given or both missing, expected one of them, or repeat")
+    if not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1:
+        raise InputError(f"sweep: repeat is {repeat!r}, expected a whole number of runs, at least 1")
+    grid = samples is None
+    given = (over or {}) if grid else columns_of_samples(samples)
+    if not isinstance(given, Mapping):
+        raise InputError(f"sweep: over is {given!r}, expected a mapping of names to values, or samples=...")
+    for name, values in given.items():
+        if isinstance(values, str) or not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
+            raise InputError(f"sweep: {name} is {values!r}, expected a list of values")
+        if len(values) == 0:
+            raise InputError(f"sweep: {name} has no values, expected one at least")
+    lengths = {name: len(values) for name, values in given.items()}
+    if not grid and len(set(lengths.values())) != 1:
+        raise InputError(f"sweep: samples have lengths {lengths}, expected columns that are equally long")
+    return Plan(tuple(given), tuple(given.values()), grid, repeat)
+
+
+def columns_of_samples(samples: Any) -> Mapping[str, Any]:
+    if isinstance(samples, Mapping):
+        return samples
+    if hasattr(samples, "columns") and hasattr(samples, "to_numpy"):  # a table of pandas
+        return {str(name): samples[name].to_numpy() for name in samples.columns}
+    if not isinstance(samples, Sequence) or not samples or not all(isinstance(each, Mapping) for each in samples):
+        raise InputError(f"sweep: samples is {str(samples)[:60]}, expected columns by name, or a list of mappings")
+    names = list(samples[0])
+    if any(list(each) != names for each in samples):
+        raise InputError(f"sweep: samples have different names, expected {', '.join(names)} in each")
+    return {name: [each[name] for each in samples] for name in names}
+
+
+def plain(value: Any) -> Any:
+    """A Python number instead of one of NumPy's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def column_of(values: Sequence[Any]) -> NDArray[Any]:
+    """Numbers as float64, also several in a row; everything else by its text, in UTF-8."""
+    try:
+        found = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        found = np.empty(0, object)
+    if found.dtype.kind in "biuf":
+        return found.astype(np.float64)
+    return np.array([label(value).encode() for value in values])
+
+
+def label(value: Any) -> str:
+    return value if isinstance(value, str) else repr(plain(value))

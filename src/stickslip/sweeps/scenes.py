@@ -1,0 +1,169 @@
+"""Runs of a scene in a sweep: what may vary beside the scene's own numbers (scene/vary.py), and what is measured.
+
+A measure by its name is what a run has at its end, or over all of it:
+
+    box.position, box.velocity, box.spin           of a body; with .x, .y or .z one component
+    box.speed, box.turn                            |v|, and the angle by which it turned about the vertical
+    energy, kinetic, potential                     [J]
+    residual, velocity_error, iterations, contacts    of the steps
+    steps, inexact, failures                       how many
+
+Those of bodies and energies are taken at the end, those of steps the greatest of all; `:end`, `:max`, `:min` or `:mean`
+behind the name says otherwise, such as `box.position.z:max`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.engine.compare import first_free_body, turn
+from stickslip.engine.names import read_formulation
+from stickslip.engine.simulate import run_scene
+from stickslip.engine.trajectory import Trajectory
+from stickslip.errors import InputError
+from stickslip.scene.model import Floats, Kind
+from stickslip.scene.scene import Scene
+from stickslip.scene.vary import check_places, varied
+
+RUN = (
+    "duration",
+    "dt",
+    "law",
+    "solver",
+    "tol",
+    "accept",
+    "effort",
+    "scheme",
+    "keep_going",
+    "every",
+)  # settings of a run
+NEEDED = ("duration", "dt")
+
+OF_BODY: dict[str, Callable[[Trajectory, str], Floats]] = {
+    "position": lambda run, body: run.position(body),
+    "velocity": lambda run, body: run.velocity(body),
+    "spin": lambda run, body: run.spin(body),
+    "speed": lambda run, body: np.linalg.norm(run.velocity(body), axis=1),
+    "turn": turn,
+}
+OF_INSTANTS = ("energy", "kinetic", "potential")
+OF_STEPS = {"residual": "residual", "velocity_error": "velocity_error", "iterations": "iterations"}
+OF_STEPS |= {"contacts": "contact_count"}
+COUNTS: dict[str, Callable[[Trajectory], int]] = {
+    "steps": len,
+    "inexact": lambda run: run.inexact.size,
+    "failures": lambda run: run.failures.size,
+}
+REDUCED: dict[str, Callable[[Floats], Any]] = {
+    "end": lambda values: values[-1],
+    "max": lambda values: values.max(axis=0),
+    "min": lambda values: values.min(axis=0),
+    "mean": lambda values: values.mean(axis=0),
+}
+
+
+@dataclass(frozen=True)
+class SceneRun:
+    """The function of a sweep over a scene: settings of the run, and values of its numbers by name."""
+
+    scene: Scene
+
+    def __call__(self, **given: Any) -> Trajectory:
+        settings = {name: given.pop(name) for name in RUN if name in given}
+        law = settings.pop("law", None)
+        settings["friction"] = read_formulation(law) if isinstance(law, str) else law
+        return run_scene(varied(self.scene, given), progress=False, save_failed=False, **settings)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Are these, of all that is varied or fixed, what a run can be told?"""
+        check_places(self.scene, [name for name in names if name not in RUN])
+        for name in NEEDED:
+            if name not in names:
+                raise InputError(f"sweep: {name} is missing, expected it for a scene: {name}=... seconds")
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Measures by their names, as a function of a run."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, run: Any) -> dict[str, Any]:
+        if not isinstance(run, Trajectory):
+            raise InputError(f"sweep: a run returned {run!r:.60}, expected a Trajectory for measures by name")
+        return {name: measured(run, name) for name in self.names}
+
+
+def measured(run: Trajectory, name: str) -> Any:
+    quantity, _, how = name.partition(":")
+    if quantity in COUNTS:
+        return COUNTS[quantity](run)
+    if quantity in OF_STEPS:
+        return REDUCED[how or "max"](getattr(run, OF_STEPS[quantity]))
+    if quantity in OF_INSTANTS:
+        return REDUCED[how or "end"](getattr(run, quantity))
+    body, what, axis = parts(quantity)
+    values = OF_BODY[what](run, body)
+    return REDUCED[how or "end"](values if axis is None else values[:, axis])
+
+
+def parts(quantity: str) -> tuple[str, str, int | None]:
+    """Body, quantity and component."""
+    axis = None
+    if quantity[-2:-1] == "." and quantity[-1] in "xyz":
+        quantity, axis = quantity[:-2], "xyz".index(quantity[-1])
+    body, _, what = quantity.rpartition(".")
+    return body, what, axis
+
+
+def check_measures(names: Sequence[str], bodies: Sequence[str]) -> None:
+    """Are these measures of a scene with these bodies?"""
+    for name in names:
+        quantity, colon, how = name.partition(":")
+        body, what, axis = parts(quantity)
+        vectors = ("position", "velocity", "spin")
+        known = quantity in (*COUNTS, *OF_STEPS, *OF_INSTANTS) or (
+            what in OF_BODY and body in bodies and (axis is None or what in vectors)
+        )
+        if not known:
+            of_bodies = ", ".join(f"{each}.{{{','.join(OF_BODY)}}}" for each in bodies[:3]) + ", …" * (len(bodies) > 3)
+            others = ", ".join((*OF_INSTANTS, *OF_STEPS, *COUNTS))
+            raise InputError(f"sweep: measure is {name!r}, expected one of {of_bodies}, {others}")
+        if colon and how not in REDUCED:
+            raise InputError(f"sweep: measure is {name!r}, expected {', '.join(REDUCED)} after the colon")
+
+
+def usual_measures(scene: Scene) -> Measures:
+    """Where the first free body ends, the energy, and how good the steps were."""
+    free = any(body.kind is Kind.FREE for body in scene.descriptions)
+    body = (f"{first_free_body(scene)}.position",) if free else ()
+    return Measures((*body, "energy", "residual", "inexact"))
+
+
+def measures_of(scene: Scene | None, measure: Any) -> Callable[[Any], Any]:
+    """What is measured of a run: the caller's function, or quantities by name."""
+    if measure is None:
+        return usual_measures(scene) if scene is not None else as_it_is
+    if callable(measure):
+        return measure
+    names = (measure,) if isinstance(measure, str) else tuple(measure) if isinstance(measure, Sequence) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"sweep: measure is {measure!r}, expected a function, or names of what is measured")
+    if scene is not None:
+        check_measures(names, scene.names)
+    return Measures(names)
+
+
+def as_it_is(result: Any) -> Any:
+    """What the function returned: a number, or numbers and texts by name."""
+    return result
+
+
+def said(scene: Scene) -> str:
+    """A scene in words that are the same whenever it is built."""
+    numbers: Mapping[str, Any] = {name: value for name, value in vars(scene).items() if not name.startswith("_")}
+    return repr(numbers)

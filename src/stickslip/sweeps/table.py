@@ -1,0 +1,270 @@
+"""The table of a sweep: a row for every run, in memory and, where there is a path, in an HDF5 file that grows with it.
+
+    attributes      format, format_version, version, what (ran), digest (of it), seed, keep
+    parameters/…    (n, …) float64 or text, of all runs from the beginning
+    measured/…      (n, …) float64, nan where a run is not there or did not measure it, or text
+    status          (n,) 0 waits, 1 done, 2 failed
+    reason          (n,) text, why it failed
+    seconds         (n,) that it took
+
+The file is made whole, in the place of an older one at once, before the first run and whenever a run brings a new
+column or a longer text: every dataset is there with all its n rows. From then on rows are written in place and nothing
+else in the file changes, so that it is valid whenever the process is killed; the status of rows is written after them,
+once they are on the disk. A disk that is full is known when the file is made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.errors import FileError, InputError, reading, replacing, writing
+
+FORMAT, FORMAT_VERSION = "stickslip sweep", 1
+WAITS, DONE, FAILED = range(3)
+LONGEST = 240  # bytes of a text
+SLASH = "\u2215"  # in names, where HDF5 would make a folder
+
+Column = NDArray[Any]
+
+
+class Row(NamedTuple):
+    """What a run left."""
+
+    measured: dict[str, Any]  # numbers, arrays of them, or texts
+    reason: str  # why it failed; empty where it did not
+    seconds: float
+
+
+@dataclass(frozen=True)
+class About:
+    """What a sweep is of; the same in every process that goes on with it."""
+
+    what: str
+    digest: str
+    seed: int
+    keep: str = ""  # the folder of its trajectories
+
+
+@dataclass(eq=False)
+class Table:
+    about: About
+    parameters: dict[str, Column]
+    status: Column
+    reason: Column
+    seconds: Column
+    measured: dict[str, Column] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, about: About, parameters: dict[str, Column], count: int) -> Table:
+        return cls(about, parameters, np.zeros(count, np.int8), np.zeros(count, "S1"), np.full(count, np.nan))
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    def put(self, numbers: Sequence[int], rows: Sequence[Row]) -> bool:
+        """Rows into their places; True where that needed another column, or more room for texts."""
+        grew = False
+        for number, row in zip(numbers, rows, strict=True):
+            measured = {name: as_bytes(value) for name, value in row.measured.items()}
+            both = [name for name in measured if name in self.parameters]
+            if both:
+                measured, row = {}, row._replace(reason=f"{both[0]} is varied and measured, expected another name")
+            for name, value in measured.items():
+                grew |= self.make_room(name, value)
+            reason = row.reason or next(filter(None, map(self.misfit, measured, measured.values())), "")
+            if not reason:
+                for name, value in measured.items():
+                    self.measured[name][number] = value
+            text = as_bytes(reason)[:LONGEST]
+            if len(text) > self.reason.itemsize:
+                self.reason, grew = wider(self.reason, text), True
+            self.reason[number], self.seconds[number] = text, row.seconds
+            self.status[number] = FAILED if reason else DONE
+        return grew
+
+    def make_room(self, name: str, value: Any) -> bool:
+        """A column for a value that has none yet, or a wider one for a text; True where that was needed."""
+        old = self.measured.get(name)
+        if old is None:
+            empty: Any = b"" if isinstance(value, bytes) else np.nan
+            kind = f"S{max(1, len(value))}" if isinstance(value, bytes) else np.float64
+            self.measured[name] = np.full((len(self), *np.shape(value)), empty, kind)
+        elif isinstance(value, bytes) and old.dtype.kind == "S" and len(value) > old.itemsize:
+            self.measured[name] = wider(old, value)
+        return self.measured[name] is not old
+
+    def misfit(self, name: str, value: Any) -> str:
+        """Why a value has no place in its column; empty where it has."""
+        column = self.measured[name]
+        if isinstance(value, bytes) != (column.dtype.kind == "S"):
+            expected = "a text" if column.dtype.kind == "S" else "a number"
+            return f"{name} is {as_text(value)!r}, expected {expected} as in the runs before"
+        if isinstance(value, bytes) and len(value) > column.itemsize:
+            return f"{name} has {len(value)} bytes, expected at most {column.itemsize}"
+        if np.shape(value) != column.shape[1:]:
+            return f"{name} has shape {np.shape(value)}, expected {column.shape[1:]} as in the runs before"
+        return ""
+
+    def columns(self) -> dict[str, Column]:
+        """All that the file holds, by the names and in the order that it has there: the status first, so that who reads
+        the file from its beginning finds the rows that the status says are done."""
+        named = {f"parameters/{name.replace('/', SLASH)}": column for name, column in self.parameters.items()}
+        named |= {f"measured/{name.replace('/', SLASH)}": column for name, column in self.measured.items()}
+        return {"status": self.status, **named, "reason": self.reason, "seconds": self.seconds}
+
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        flat = flat_columns({**self.parameters, **self.measured})
+        flat |= {"status": np.array(["waits", "done", "failed"])[self.status], "reason": self.reason}
+        with replacing(path) as temporary, open(temporary, "x", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["run", *flat])
+            writer.writerows(zip(range(len(self)), *(cells(column) for column in flat.values()), strict=True))
+
+
+def flat_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Columns of one number each: a vector `end` becomes end.x, end.y, end.z, any other array end.0, end.1 and on."""
+    flat: dict[str, Column] = {}
+    for name, column in columns.items():
+        shape = column.shape[1:]
+        for i in np.ndindex(shape):
+            part = "xyz"[i[0]] if shape == (3,) else ".".join(map(str, i))
+            flat[f"{name}.{part}" if part else name] = column[:, *i]
+    return flat
+
+
+def cells(column: Column) -> list[Any]:
+    """Whole numbers without a point, others with all their digits."""
+    if column.dtype.kind != "f":
+        return texts(column).tolist()
+    return [int(value) if value.is_integer() else value for value in column.tolist()]
+
+
+def as_bytes(value: Any) -> Any:
+    """Texts are kept as UTF-8, in rows of one width, which HDF5 has in place."""
+    return value.encode() if isinstance(value, str) else value
+
+
+def as_text(value: Any) -> Any:
+    return value.decode(errors="ignore") if isinstance(value, bytes) else value
+
+
+def texts(column: Column) -> Column:
+    """A column as it is shown: texts as such."""
+    return np.char.decode(column, "utf-8", "ignore") if column.dtype.kind == "S" else column
+
+
+def wider(column: Column, text: bytes) -> Column:
+    return column.astype(f"S{min(LONGEST, max(64, 2 * len(text)))}")
+
+
+class TableFile:
+    """The file of a table, open for as long as a sweep writes to it."""
+
+    def __init__(self, table: Table, path: str | os.PathLike[str], fresh: bool = False) -> None:
+        self.table, self.path = table, os.fspath(path)
+        self.file: Any = None
+        if fresh or not os.path.exists(self.path):
+            self.make()
+        else:
+            self.open()
+
+    def open(self) -> None:
+        import h5py
+
+        with writing(self.path):
+            try:
+                self.file = h5py.File(self.path, "r+")
+            except BlockingIOError:
+                raise FileError(f"{self.path}: another sweep writes to this file, expected its end") from None
+
+    def make(self) -> None:
+        """The whole file anew."""
+        self.close()
+        write_table(self.table, self.path)
+        self.open()
+
+    def put(self, numbers: Sequence[int], rows: Sequence[Row]) -> None:
+        grew = self.table.put(numbers, rows)
+        if grew or not self.file:
+            self.make()
+            return
+        columns = self.table.columns()
+        status = {"status": columns.pop("status")}
+        with writing(self.path):
+            self.write(numbers, {name: column for name, column in columns.items() if not name.startswith("parameters")})
+            self.write(numbers, status)
+
+    def write(self, numbers: Sequence[int], columns: Mapping[str, Column]) -> None:
+        """Rows of columns, onto the disk, so that what counts later is there also where the machine stops."""
+        for rows in stretches(numbers):
+            for name, column in columns.items():
+                self.file[name][rows] = column[rows]
+        self.file.flush()
+        os.fsync(self.file.id.get_vfd_handle())
+
+    def close(self) -> None:
+        if self.file:
+            with writing(self.path):
+                self.file.close()
+
+
+def stretches(numbers: Sequence[int]) -> list[slice]:
+    """Runs in a row as slices."""
+    ordered = np.sort(np.asarray(numbers))
+    parts = np.split(ordered, np.flatnonzero(np.diff(ordered) != 1) + 1)
+    return [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
+
+
+def write_table(table: Table, path: str | os.PathLike[str]) -> None:
+    """A file appears complete or not at all, and replaces an older one at once."""
+    import h5py
+
+    about = table.about
+    with replacing(path) as temporary, h5py.File(temporary, "x") as file:
+        file.attrs.update(format=FORMAT, format_version=FORMAT_VERSION, version=import_module("stickslip").__version__)
+        file.attrs.update(what=about.what, digest=about.digest, seed=about.seed, keep=about.keep)
+        for group in ("parameters", "measured"):
+            file.create_group(group, track_order=True)
+        for name, column in table.columns().items():
+            file[name] = column
+
+
+def read_table(path: str | os.PathLike[str]) -> Table:
+    """The table in a file, also of a sweep that was killed or still runs, as far as it got."""
+    name = os.fspath(path)
+    with reading(name, "the file of a sweep", "the file is truncated or damaged"), opened(name) as file:
+        if file.attrs.get("format") != FORMAT:
+            raise InputError("this file holds no sweep, expected one that stickslip has written")
+        if file.attrs["format_version"] != FORMAT_VERSION:
+            raise InputError(f"the format has version {file.attrs['format_version']}, expected {FORMAT_VERSION}")
+        status = file["status"][()]
+        what, digest, seed, keep = (file.attrs[key] for key in ("what", "digest", "seed", "keep"))
+        groups = [
+            {key.replace(SLASH, "/"): column[()] for key, column in file[group].items()}
+            for group in ("parameters", "measured")
+        ]
+        about = About(what, digest, int(seed), keep)
+        return Table(about, groups[0], status, file["reason"][()], file["seconds"][()], groups[1])
+
+
+@contextlib.contextmanager
+def opened(name: str) -> Iterator[Any]:
+    """As it is at this moment, read at once: it may be open for writing, also in this process."""
+    import h5py
+
+    with open(name, "rb") as plain:
+        whole = plain.read()
+    if not whole.startswith(b"\x89HDF"):
+        raise InputError("this is no HDF5 file, expected that of a sweep")
+    with h5py.File(io.BytesIO(whole), "r") as file:
+        yield file

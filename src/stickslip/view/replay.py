@@ -1,0 +1,251 @@
+"""A run as one HTML file: bodies and contact forces in space, a scrub bar, and strips over time.
+
+The file holds a page (replay.html, plain WebGL) and the numbers it shows, compressed; it loads nothing, so it opens
+from a folder, a mail or a lecture without a network. Of a long run it shows some instants, as many as BUDGET allows,
+and of each the strongest contacts; the strips have every step, gathered into bins of which each shows its worst. The
+page says what it leaves out.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import math
+import os
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.engine.recorder import SCENE
+from stickslip.engine.trajectory import ContactTable, Trajectory
+from stickslip.errors import InputError, replacing
+from stickslip.problems.contact_states import State
+from stickslip.scene.model import Floats, Integers, Kind
+from stickslip.view.figures import COLOUR, NAME
+from stickslip.view.solids import meshes_of, parts_of, view_of
+from stickslip.view.trajectories import PALETTE
+
+BUDGET = 24_000_000  # bytes of poses and contacts, before they are compressed
+INSTANTS = 1500  # shown at most: half a minute at 50 a second
+CONTACTS = 2000  # of an instant at most
+BINS = 1200  # of the strips
+POSE_BYTES, CONTACT_BYTES = 28, 96  # of a body, of a contact
+
+GOOD, INEXACT, FAILED = range(3)  # of a bin: what its worst step is
+
+
+def write_replay(run: Trajectory, path: str | os.PathLike[str], others: Sequence[Trajectory] = ()) -> None:
+    """Write the page; `others` are runs of the same bodies, shown as ghosts beside the first."""
+    name = os.fspath(path)
+    if not name.endswith(".html"):
+        raise InputError(f"export: the path is {name!r}, expected a name that ends with .html")
+    text = replay_page(run, others)
+    with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
+        file.write(text)
+
+
+def replay_page(run: Trajectory, others: Sequence[Trajectory] = ()) -> str:
+    check_runs(run, others)
+    page = resources.files("stickslip.view").joinpath("replay.html").read_text(encoding="utf-8")
+    numbers = base64.b64encode(gzip.compress(packed(contents(run, others)), 6)).decode()
+    return page.replace("{{title}}", html.escape(title_of(run))).replace("{{numbers}}", numbers)
+
+
+def check_runs(run: Trajectory, others: Sequence[Trajectory]) -> None:
+    for each in (run, *others):
+        if each.header.world != SCENE:
+            raise InputError(
+                f"export: this is a run of the system {each.header.name!r}, which has no shapes, expected a run of a "
+                f"scene"
+            )
+        if each.header.names != run.header.names:
+            raise InputError("export: the runs have different bodies, expected runs of one scene")
+
+
+def title_of(run: Trajectory) -> str:
+    free = [name for name, kind in zip(run.header.names, run.header.kind, strict=True) if kind == Kind.FREE]
+    who = free[0] if len(free) == 1 else f"{len(free)} bodies"
+    return f"{who}, {run.time[-1]:.4g} s"
+
+
+# what the page shows
+
+
+def contents(run: Trajectory, others: Sequence[Trajectory]) -> dict[str, Any]:
+    """All of it, as plain values and arrays."""
+    header = run.header
+    instants = chosen_instants(run, 1 + len(others))
+    states = [run.state(int(i)) for i in instants]
+    view = view_of(header, states[0], states[-1])
+    parts = parts_of(header, view)
+    time = run.time[instants]
+    return {
+        "about": about(run, instants),
+        "names": header.names,
+        "kind": header.kind.astype(np.uint8),
+        "planar": bool(header.planar),
+        "view": {"centre": view.centre.tolist(), "radius": view.radius},
+        "meshes": {
+            name: {"vertices": mesh.vertices.astype(np.float32), "faces": mesh.faces.astype(np.uint16)}
+            for name, mesh in meshes_of(header).items()
+        },
+        "parts": [
+            {"mesh": mesh, "body": int(body), "position": place.tolist(), "quaternion": turn.tolist()}
+            | {"scale": scale.tolist()}
+            for mesh, _, body, place, turn, scale in zip(*parts, strict=True)
+        ],
+        "states": [{"name": NAME[state], "colour": COLOUR[state]} for state in State],
+        "palette": PALETTE,
+        "time": time,
+        "poses": poses(states),
+        "contacts": contacts(run, instants),
+        "ghosts": [ghost(other, time) for other in others],
+        "strips": strips(run),
+    }
+
+
+def about(run: Trajectory, instants: Integers) -> dict[str, Any]:
+    header = run.header
+    shown = "every step" if len(instants) == len(run) + 1 else f"{len(instants)} of {len(run) + 1} instants"
+    most = int(run.contact_count.max(initial=0))
+    crowd = f", the {CONTACTS} strongest of up to {most} contacts" if most > CONTACTS else ""
+    return {
+        "law": short(header.formulation),
+        "solver": header.solver,
+        "tol": header.tol,
+        "dt": None if math.isnan(header.dt) else header.dt,
+        "steps": len(run),
+        "accuracy": run.accuracy,
+        "shown": shown + crowd,
+        "version": header.version,
+    }
+
+
+def short(formulation: str) -> str:
+    """The name of a formulation, without its settings."""
+    return formulation.partition("(")[0]
+
+
+def chosen_instants(run: Trajectory, runs: int) -> Integers:
+    """As many as BUDGET allows, evenly over the steps, the first and the last among them."""
+    crowd = min(CONTACTS, float(np.mean(run.contact_count)) if len(run) else 0.0)
+    each = POSE_BYTES * len(run.header.names) * runs + CONTACT_BYTES * crowd
+    count = int(np.clip(BUDGET / max(each, 1.0), 2, min(INSTANTS, len(run) + 1)))
+    return np.unique(np.linspace(0, len(run), max(count, 1)).round().astype(np.int64))
+
+
+def poses(states: Sequence[Any]) -> Floats:
+    """(k, nb, 7) positions and quaternions."""
+    return np.array([np.hstack([state.position, state.quaternion]) for state in states], np.float32)
+
+
+def ghost(run: Trajectory, time: Floats) -> dict[str, Any]:
+    """Another run at the instants nearest to these times."""
+    own = run.time
+    nearest = np.clip(np.searchsorted(own, time - 0.5 * np.median(np.diff(own))), 0, len(run))
+    return {
+        "law": short(run.header.formulation),
+        "poses": poses([run.state(int(i)) for i in nearest]),
+        "strips": strips(run),
+    }
+
+
+def contacts(run: Trajectory, instants: Integers) -> dict[str, Any]:
+    """Those of the step that led to each instant, in columns; forces are means over the step."""
+    tables = [strongest(run.contacts(step=int(i) - 1)) if i else run.contacts(step=slice(0, 0)) for i in instants]
+    start = np.cumsum([0, *map(len, tables)])
+    lasted = np.diff(run.time)[np.maximum(instants - 1, 0)] if len(run) else np.ones(len(instants))
+    h = np.repeat(lasted, np.diff(start))
+
+    def column(name: str, dtype: type = np.float32) -> NDArray[Any]:
+        return np.concatenate([getattr(table, name) for table in tables]).astype(dtype)
+
+    vectors = {name: column(name) for name in ("point", "normal", "tangent", "velocity", "gap", "friction", "spin")}
+    force = (column("impulse", np.float64) / h[:, None]).astype(np.float32)
+    moment = (column("moment", np.float64) / h).astype(np.float32)
+    bodies = {name: column(name, np.int32) for name in ("body_a", "body_b")}
+    return {"start": start.astype(np.int32), "force": force, "moment": moment, "state": column("state", np.uint8)} | (
+        vectors | bodies
+    )
+
+
+def strongest(table: ContactTable) -> ContactTable:
+    if len(table) <= CONTACTS:
+        return table
+    order = np.argsort(-np.linalg.norm(table.impulse, axis=1), kind="stable")
+    kept: Any = np.sort(order[:CONTACTS])
+    return table[kept]
+
+
+# strips
+
+
+def strips(run: Trajectory, bins: int = BINS) -> dict[str, Any]:
+    """Over the steps, gathered into bins: the largest residual, how its worst step ended, the energy at its end and the
+    contacts that are open, stick and slip then."""
+    n = len(run)
+    edges = np.unique(np.linspace(0, n, min(bins, n) + 1).round().astype(np.int64))
+    first, last = edges[:-1], edges[1:] - 1
+    if n == 0:
+        first = last = np.zeros(0, np.int64)
+    kinetic, potential = run.kinetic[last + 1], run.potential[last + 1]
+    lowest = np.min(run.potential[np.isfinite(run.potential)], initial=math.inf)
+    return {
+        "time": run.time[last + 1],
+        "residual": np.maximum.reduceat(run.residual, first) if n else np.zeros(0),
+        "mark": np.maximum.reduceat(marks(run), first) if n else np.zeros(0, np.uint8),
+        "kinetic": kinetic,
+        "potential": potential - (lowest if math.isfinite(lowest) else 0.0),
+        "counts": counts(run)[last] if n else np.zeros((0, 3), np.int32),
+    }
+
+
+def marks(run: Trajectory) -> NDArray[np.uint8]:
+    """What each step is: GOOD, INEXACT or FAILED."""
+    found = np.full(len(run), GOOD, np.uint8)
+    found[run.inexact], found[run.failures] = INEXACT, FAILED
+    return found
+
+
+def counts(run: Trajectory) -> Integers:
+    """(n, 3) contacts that are open, stick and slip in each step."""
+    state = run._record.read("contacts/state")
+    start = run._record.read("contact_start")[: len(run) + 1]
+    sums = np.zeros((len(state) + 1, len(State)), np.int32)
+    for kind in State:
+        np.cumsum(state == kind, out=sums[1:, kind])
+    return sums[start[1:]] - sums[start[:-1]]
+
+
+# the bytes of it
+
+
+def packed(value: Any) -> bytes:
+    """Plain values and arrays as bytes: the length of a JSON text, the text, and the arrays, which it says where to
+    find. Numbers that are not finite become null in the text."""
+    blocks: list[bytes] = []
+    room = 0
+
+    def plain(part: Any) -> Any:
+        nonlocal room
+        if isinstance(part, np.ndarray):
+            array = np.ascontiguousarray(part.astype(np.float32) if part.dtype == np.float64 else part)
+            block = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+            block += bytes(-len(block) % 4)
+            blocks.append(block)
+            room += len(block)
+            return {"array": array.dtype.name, "at": room - len(block), "shape": list(array.shape)}
+        if isinstance(part, dict):
+            return {key: plain(each) for key, each in part.items()}
+        if isinstance(part, list | tuple):
+            return [plain(each) for each in part]
+        return None if isinstance(part, float) and not math.isfinite(part) else part
+
+    text = json.dumps(plain(value)).encode()
+    text += b" " * (-len(text) % 4)
+    return len(text).to_bytes(4, "little") + text + b"".join(blocks)

@@ -1,0 +1,201 @@
+"""Shapes as triangles: a few unit meshes, and where the parts of a scene have them.
+
+A part is a unit mesh with a scale, fastened to a body. A box, a ball and a cylinder are one part; a capsule is a tube
+and two balls; a plane is a square as large as the scene. So thousands of bodies are drawn with one mesh of each kind.
+A hull has a mesh of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from stickslip.engine.recorder import Header
+from stickslip.scene.meshes import convex_hull
+from stickslip.scene.model import Floats, Integers, Kind, Model, Shape, State
+from stickslip.scene.values import rotated
+
+ROUND = 24  # corners of a circle
+RINGS = 12  # of a ball, from pole to pole
+POINT = 0.006  # radius that a particle is drawn with, as a share of the scene
+FAR = 3.0  # half length of a plane, as a multiple of the scene's radius
+
+
+class Mesh(NamedTuple):
+    vertices: Floats  # (v, 3)
+    faces: Integers  # (f, 3)   anticlockwise, seen from outside
+
+
+class Parts(NamedTuple):
+    """n parts."""
+
+    mesh: tuple[str, ...]  # (n,)   of `meshes_of`
+    shape: Integers  # (n,)
+    body: Integers  # (n,)
+    position: Floats  # (n, 3)   seen from the centre of mass, body axes   [m]
+    quaternion: Floats  # (n, 4)   part axes to body axes
+    scale: Floats  # (n, 3)   [m]
+
+    def of(self, mesh: str) -> Parts:
+        """Those with one mesh."""
+        return self.only(np.flatnonzero([name == mesh for name in self.mesh]))
+
+    def only(self, which: Integers) -> Parts:
+        """Some of them."""
+        columns: Any = [column[which] for column in self[1:]]
+        return Parts(tuple(self.mesh[i] for i in which), *columns)
+
+
+class View(NamedTuple):
+    """What a camera should see."""
+
+    centre: Floats  # (3,)   [m]
+    radius: float  # [m]
+
+
+# meshes
+
+
+def revolved(profile: Floats) -> Mesh:
+    """The surface that a line (k, 2) of radii and heights sweeps about z, from below to above; it may have corners at
+    places that it names twice."""
+    angle = np.linspace(0.0, 2.0 * np.pi, ROUND, endpoint=False)
+    radius, height = profile[:, :1], profile[:, 1:]
+    rings = np.stack(
+        [radius * np.cos(angle), radius * np.sin(angle), np.broadcast_to(height, (len(profile), ROUND))], 2
+    )
+    faces = []
+    for i in range(len(profile) - 1):
+        if np.array_equal(profile[i], profile[i + 1]):
+            continue
+        for j in range(ROUND):
+            a, b = ROUND * i + j, ROUND * i + (j + 1) % ROUND
+            faces += [(a, b, b + ROUND), (a, b + ROUND, a + ROUND)]
+    return Mesh(rings.reshape(-1, 3), np.array(faces, np.int64))
+
+
+def box() -> Mesh:
+    """Half lengths 1; each face has corners of its own, so that edges are sharp."""
+    square = np.array([(-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)], float)
+    turns = [np.roll(np.eye(3), k, axis=0) * sign for k in range(3) for sign in (1, -1)]
+    vertices = [square[:: 1 if np.linalg.det(turn) > 0 else -1] @ turn for turn in turns]
+    faces = [np.array([(0, 1, 2), (0, 2, 3)]) + 4 * i for i in range(6)]
+    return Mesh(np.concatenate(vertices), np.concatenate(faces))
+
+
+def ball() -> Mesh:
+    angle = np.linspace(-np.pi / 2, np.pi / 2, RINGS + 1)
+    return revolved(np.column_stack([np.cos(angle), np.sin(angle)]))
+
+
+MESHES: dict[str, Mesh] = {
+    "box": box(),  # half lengths 1
+    "ball": ball(),  # radius 1
+    "tube": revolved(np.array([(0, -1), (1, -1), (1, -1), (1, 1), (1, 1), (0, 1)], float)),  # radius and half length 1
+    "square": Mesh(np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], float), np.array([(0, 1, 2), (0, 2, 3)])),
+    "cone": revolved(np.array([(0, 0), (1, 1)], float)),  # apex at the origin, opens along z, no lid
+    "dart": revolved(np.array([(0, 0), (1, 0), (1, 0), (0, 1)], float)),  # base at the origin, points along z
+    "ring": revolved(np.array([(0.7, -0.15), (1, -0.15), (1, 0.15), (0.7, 0.15), (0.7, -0.15)], float)),
+}
+
+
+def hull(corners: Floats) -> Mesh:
+    """Each triangle has corners of its own, so that edges are sharp."""
+    found = convex_hull("hull", "corners", corners)
+    return Mesh(found.corners[found.triangles].reshape(-1, 3), np.arange(3 * len(found.triangles)).reshape(-1, 3))
+
+
+def meshes_of(world: Header | Model) -> dict[str, Mesh]:
+    """The meshes that the parts of a scene name."""
+    hulls = np.flatnonzero(world.shape == Shape.HULL)
+    own = {hull_name(int(i)): hull(world.hull_corner[slice(*world.hull_range[i, :2])]) for i in hulls}
+    return MESHES | own
+
+
+def hull_name(shape: int) -> str:
+    return f"hull {shape}"
+
+
+# parts
+
+
+def parts_of(world: Header | Model, view: View) -> Parts:
+    """The parts of the shapes of a scene."""
+    found: list[tuple[str, int, Floats, Floats]] = []  # mesh, shape, place in the shape's axes, scale
+    for i, (shape, size) in enumerate(zip(world.shape, world.shape_size, strict=True)):
+        pieces = [(hull_name(i), (0.0,) * 3, (1.0,) * 3)] if shape == Shape.HULL else drawn(Shape(shape), size, view)
+        found += [(mesh, i, np.array(place), np.array(scale)) for mesh, place, scale in pieces]
+    shape = np.array([i for _, i, _, _ in found], np.int64)
+    rotation = np.reshape(world.shape_rotation, (-1, 3, 3))[shape]
+    place = np.array([place for _, _, place, _ in found]).reshape(-1, 3)
+    return Parts(
+        mesh=tuple(mesh for mesh, *_ in found),
+        shape=shape,
+        body=world.shape_body[shape],
+        position=world.shape_position[shape] + np.einsum("nij,nj->ni", rotation, place),
+        quaternion=quaternions(rotation),
+        scale=np.array([scale for *_, scale in found]).reshape(-1, 3),
+    )
+
+
+def drawn(shape: Shape, size: Floats, view: View) -> list[tuple[str, tuple[float, ...], tuple[float, ...]]]:
+    """The meshes of a shape that is no hull: each with its place and its scale, in the axes of the shape."""
+    a, b, c = size.tolist()
+    here = (0.0, 0.0, 0.0)
+    match shape:
+        case Shape.PLANE:
+            return [("square", here, (FAR * view.radius, FAR * view.radius, 1.0))]
+        case Shape.SPHERE:
+            radius = a or POINT * view.radius
+            return [("ball", here, (radius, radius, radius))]
+        case Shape.BOX:
+            return [("box", here, (a, b, c))]
+        case Shape.CAPSULE:
+            caps = [("ball", (0.0, 0.0, end), (a, a, a)) for end in (b, -b)]
+            return [("tube", here, (a, a, b)), *caps]
+        case _:  # a cylinder
+            return [("tube", here, (a, a, b))]
+
+
+def placed(parts: Parts, state: State) -> tuple[Floats, Floats]:
+    """Positions (n, 3) and quaternions (n, 4) of the parts in the world."""
+    centre, turn = state.position[parts.body], state.quaternion[parts.body]
+    return centre + rotated(turn, parts.position), product(turn, parts.quaternion)
+
+
+def product(a: Floats, b: Floats) -> Floats:
+    """Of quaternions (n, 4): first b, then a."""
+    w = a[:, :1] * b[:, :1] - np.sum(a[:, 1:] * b[:, 1:], axis=1, keepdims=True)
+    return np.hstack([w, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])])
+
+
+def quaternions(rotation: Floats) -> Floats:
+    """(n, 4), scalar first, of matrices (n, 3, 3)."""
+    return np.roll(Rotation.from_matrix(rotation).as_quat(), 1, axis=1) if len(rotation) else np.zeros((0, 4))
+
+
+def along(direction: Floats) -> Floats:
+    """(n, 4) quaternions that turn z into directions (n, 3), the nearest way; those of no length stay upright."""
+    length = np.linalg.norm(direction, axis=1, keepdims=True)
+    d = np.where(length > 0, direction / np.where(length > 0, length, 1.0), [0.0, 0.0, 1.0])
+    w = 1.0 + d[:, 2]
+    turn = np.column_stack([w, -d[:, 1], d[:, 0], np.zeros(len(d))])
+    turn[w < 1e-9] = (0.0, 1.0, 0.0, 0.0)  # upside down
+    return turn / np.linalg.norm(turn, axis=1, keepdims=True)
+
+
+def view_of(world: Header | Model, *states: State) -> View:
+    """A ball that holds the bodies in these states, planes and what flies off to infinity left out."""
+    bounded = np.flatnonzero(world.shape != Shape.PLANE)
+    body = world.shape_body[bounded]
+    free = world.kind[body] == Kind.FREE
+    body = body[free] if free.any() else body
+    reach = np.max(np.linalg.norm(world.shape_size[bounded], axis=1), initial=0.0)
+    points = np.concatenate([state.position[body] for state in states] or [np.zeros((0, 3))])
+    points = points[np.isfinite(points).all(axis=1) & (np.abs(points) < 1e6).all(axis=1)]
+    if not len(points):
+        return View(np.zeros(3), 1.0)
+    low, high = points.min(axis=0), points.max(axis=0)
+    return View((low + high) / 2, float(np.linalg.norm(high - low) / 2 + reach) or 1.0)

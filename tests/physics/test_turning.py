@@ -1,0 +1,83 @@
+"""Bodies that turn far in a step: rims, edges and capsules go no further into others than slow ones do."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.collision.broadphase import find_contacts, workspace
+from stickslip.collision.contacts import room_for
+from stickslip.scene.compile import compile_scene
+
+RADIUS, THICK, TILT = 0.0375, 0.006, 0.5
+
+
+def deepest(scene, run):
+    """The deepest overlap of a run, by the collision of its poses alone."""
+    model = compile_scene(scene)[0]
+    room, reach = room_for(64), np.zeros(model.kind.size)
+    depths = []
+    for k in range(len(run) + 1):
+        found = find_contacts(run.state(k), reach, workspace(model), room)
+        depths.append(-room.gap[:found].min(initial=0.0))
+    return max(depths)
+
+
+def euler_disk():
+    """It rolls on a circle of no radius: its spin is along the radius to its contact, ω = Ω (z - cos(α) axis)."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.5)
+    axis = np.array([math.sin(TILT), 0, math.cos(TILT)])
+    precession = math.sqrt(4 * 9.81 / (RADIUS * math.sin(TILT)))
+    spin = precession * (np.array([0, 0, 1.0]) - math.cos(TILT) * axis)
+    place = (0, 0, RADIUS * math.sin(TILT) + 0.5 * THICK * math.cos(TILT))
+    disk = scene.add_cylinder(
+        RADIUS, THICK, density=8000.0, position=place, orientation=((0, 1, 0), TILT), spin=tuple(spin)
+    )
+    return scene, disk
+
+
+@pytest.mark.parametrize("h", [1e-3, 5e-4])
+def test_an_euler_disk_gains_no_energy_and_loses_little(h):
+    """It gained 3 % of its energy in half a second of steps of 1 ms."""
+    scene, _ = euler_disk()
+    energy = np.asarray(ss.simulate(scene, 0.5, h).energy)
+    energy /= energy[0]
+    assert (energy - np.minimum.accumulate(energy)).max() < 3e-3
+    assert energy[-1] > 0.985
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_capsules_that_spin_into_each_other_hardly_overlap(seed):
+    """0.2 rad and a quarter of a width in a step. In free space they keep their momentum."""
+    rng, scene = np.random.default_rng(seed), ss.Scene(gravity=(0, 0, 0))
+    capsules = []
+    for side in (-1, 1):
+        turn, spin = rng.normal(size=4), rng.normal(size=3)
+        capsules.append(
+            scene.add_capsule(
+                0.03, 0.12, mass=1.0, position=(0.1 * side, 0, 0), velocity=(-1.5 * side, 0, 0),
+                orientation=tuple(turn / np.linalg.norm(turn)), spin=tuple(40 * spin / np.linalg.norm(spin)),
+            )
+        )  # fmt: skip
+    run = ss.simulate(scene, 0.2, 5e-3)
+    momentum = sum(run.velocity(capsule) for capsule in capsules)
+    np.testing.assert_allclose(momentum, np.zeros_like(momentum), atol=1e-12)
+    assert any(len(run.contacts(step=k)) for k in range(len(run)))
+    assert deepest(scene, run) < 0.01 * 0.06
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_box_that_tumbles_on_the_floor_hardly_overlaps(seed):
+    rng, scene = np.random.default_rng(seed), ss.Scene()
+    scene.add_plane(friction=0.5)
+    turn = rng.normal(size=4)
+    scene.add_box(
+        (0.1, 0.08, 0.06), density=500.0, position=(0, 0, 0.2), orientation=tuple(turn / np.linalg.norm(turn)),
+        velocity=(2, 0, -2), spin=tuple(20 * rng.normal(size=3)),
+    )  # fmt: skip
+    run = ss.simulate(scene, 0.5, 5e-3)
+    assert deepest(scene, run) < 0.01 * 0.06
+    energy = np.asarray(run.energy)
+    assert np.diff(energy).max() < 1e-6 * energy[0]
