@@ -17,18 +17,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from stickslip.dynamics.mujoco import LoadedModel, load_model
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.lab.gate import Gate, guarding
 from stickslip.lab.session import Session, Settings, settings_of
+from stickslip.lab.session import World as SessionWorld
 from stickslip.scene.files import load_run
 from stickslip.scene.scene import Scene
 
 LOCAL, PORT = "127.0.0.1", 8080
 GRACE = 10.0  # seconds after which a lab without a tab ends: a reload is quicker
+MODELS = (".urdf", ".xml", ".mjcf")
 MISSING = "view: viser is missing, expected the extra: pip install 'stickslip[lab]'"
 
-World = Scene | Trajectory | Sequence[Trajectory] | str | os.PathLike[str]
+World = Scene | LoadedModel | Trajectory | Sequence[Trajectory] | str | os.PathLike[str]
 
 
 class Lab:
@@ -98,14 +101,14 @@ def view(
 ) -> Lab:
     """Open the lab at localhost, in the browser, and return it at once.
 
-    world        a Scene, a Trajectory, several of them of one scene (the first solid, the others ghosts), or a file:
-                 a scene (.yaml), a run (.h5), or a robot (.urdf, .xml)
+    world        a Scene, a model of `load_model`, a Trajectory, several of them of one scene (the first solid, the
+                 others ghosts), or a file: a scene (.yaml), a run (.h5), or a robot (.urdf, .xml)
     host         127.0.0.1 is this machine alone; another one opens it to other machines, for those who have the
                  token of its address
     port         the next that is free where it is taken
     browser      whether to open a tab
     keep         whether it stays when its last tab is closed; otherwise it ends then
-    settings     of a scene; those of its file where None
+    settings     of a scene or model; those of its file where None
     """
     try:
         import viser
@@ -114,13 +117,13 @@ def view(
     from stickslip.lab.output import Exports
     from stickslip.lab.page import Page
 
-    shown, own, mechanism, name = opened(world)
+    shown, own, name = opened(world)
     token = None if host == LOCAL else secrets.token_urlsafe(24)
     session = Session(shown, settings or own, name)
     try:
         with guarding(Gate(token)), contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(host=host, port=port, label=f"stickslip {name}".strip(), verbose=False)
-        page = Page(session, server, Exports(session, Path.cwd()), mechanism)
+        page = Page(session, server, Exports(session, Path.cwd()))
     except BaseException:
         session.close()
         raise
@@ -131,28 +134,29 @@ def view(
     return lab
 
 
-def opened(world: World) -> tuple[Scene | Sequence[Trajectory], Settings, Any, str]:
-    """What a session shows, its settings, a mechanism for the tab Jam, and a name."""
+def opened(world: World) -> tuple[SessionWorld, Settings, str]:
+    """What a session shows, its settings, and a name."""
     if isinstance(world, Scene):
-        return world, Settings(), None, ""
+        return world, Settings(), ""
+    if isinstance(world, LoadedModel):
+        return world, Settings(dt=world.timestep), world.name
     if isinstance(world, Trajectory):
-        return [world], Settings(), None, ""
+        return [world], Settings(), ""
     if not isinstance(world, str | os.PathLike):
         runs = list(world) if isinstance(world, Sequence) else None
         if runs is None:
-            raise InputError(f"view: the world is {world!r}, expected a Scene, a Trajectory, several, or a file")
-        return cast("list[Trajectory]", runs), Settings(), None, ""
+            raise InputError(
+                f"view: the world is {world!r}, expected a Scene, a model, a Trajectory, several, or a file"
+            )
+        return cast("list[Trajectory]", runs), Settings(), ""
     path = Path(world)
     match path.suffix.lower():
         case ".yaml" | ".yml":
             scene, run = load_run(path)
-            return scene, settings_of(run), None, path.name
+            return scene, settings_of(run), path.name
         case ".h5" | ".hdf5":
-            return [Trajectory.load(path)], Settings(), None, path.name
-        case ".urdf" | ".xml" | ".mjcf":
-            from stickslip.lab.jam import robot_mechanism
-
-            stage = Scene()
-            stage.add_plane(name="ground")
-            return stage, Settings(), robot_mechanism(path), path.name
+            return [Trajectory.load(path)], Settings(), path.name
+        case suffix if suffix in MODELS:
+            model = load_model(path, quiet=True)
+            return model, Settings(dt=model.timestep), path.name
     raise InputError(f"view: the file is {str(path)!r}, expected one that ends with .yaml, .h5, .urdf or .xml")
