@@ -234,10 +234,9 @@ def test_a_click_on_the_strips_seeks(fresh):
 
 
 def test_a_click_on_the_map_sets_the_pose(fresh):
-    page = fresh.lab.page
+    page = fresh.lab.page.jam
     fresh.open("Jam")
-    page.subject.value = "arm of Peiret 2019"
-    page._sit_down(page.subject.value)
+    page.show("arm of Peiret 2019")
     assert np.isclose(page.desk.coupling().mu_jam, 0.4039, atol=1e-4)  # the worst pose of the paper
     fresh.tab.locator("#stickslip-map").wait_for()
     fresh.tab.get_by_text("it can jam").wait_for()
@@ -250,8 +249,7 @@ def test_a_click_on_the_map_sets_the_pose(fresh):
     fresh.tab.locator("#stickslip-map").click(position=place)
     wanted = share(page.desk.mechanism.map, across, up)
     fresh.until(lambda: np.allclose(page.desk.parameters, wanted, atol=0.02))
-    page.subject.value = "nothing"
-    page._sit_down("nothing")
+    page.show("nothing")
 
 
 def test_a_second_tab_sees_the_same(fresh, browser):

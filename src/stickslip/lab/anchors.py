@@ -41,6 +41,7 @@ from stickslip.view.solids import product
 
 AXES = {"turn x": 0, "turn y": 1, "turn z": 2}
 TURN = np.pi / 2  # how far a map turns a body each way   [rad]
+RESOLUTION = 32  # values of a parameter of a map
 JOINTED = 16  # values of a parameter of the map of a scene with joints, whose rows are those of the engine
 SLIDE = 0.5  # how far a map moves a slider of a scene each way   [m]
 
@@ -149,7 +150,7 @@ def scene_anchor(scene: Scene, model: Model, base: State, touch: Touch) -> Ancho
         touch, still, GroupOfBodies(scene, model, still, touch, group, jointed).system(),
         lambda state: flat(state, group), lambda q: scene_place(q, group, still, touch),
         (*turns(model, still, touch, body), *scene_joints(model, still, body, group, scene.joint_names)),
-        JOINTED if jointed else None,
+        JOINTED if jointed else RESOLUTION,
     )  # fmt: skip
 
 
@@ -431,7 +432,7 @@ def robot_anchor(model: LoadedModel, base: Moment, touch: Touch) -> Anchor:
     still = base._replace(v=np.zeros_like(base.v))
     return Anchor(
         touch, still, system, lambda moment: moment.q, lambda q: Place(sides(q)[moving].copy(), touch.frame),
-        (*robot_joints(model), *robot_turns(model, still, touch)),
+        (*robot_joints(model), *robot_turns(model, still, touch)), RESOLUTION,
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from stickslip.lab.jam import Desk, Place, arm_mechanism, cones, explained, rod_
 from stickslip.lab.session import Frame, Session
 from stickslip.lab.widgets import Batch, Clickable, on_change
 from stickslip.scene.model import Floats, State
-from stickslip.view.figures import PAPER
+from stickslip.view.figures import INK, PAPER
 from stickslip.view.jam_maps import draw_contours, draw_line, in_units
 from stickslip.view.solids import MESHES, along
 from stickslip.view.trajectories import WRONG
@@ -88,7 +88,7 @@ class JamTab:
         with self.lock:
             self.subject.value = subject
             mechanism = self.mechanisms.get(subject)
-            self.anchor, self.marked = None, None
+            self.anchor, self.marked, self.gone = None, None, False
             self.desk = None if mechanism is None else Desk.worst(mechanism, float(self.mu.value))
             self.world.visible = mechanism is None
             self.frame.visible = mechanism is not None
@@ -379,7 +379,8 @@ def map_picture(desk: Desk) -> tuple[str, tuple[float, float, float, float]]:
     place = [float(in_units(np.array([v]), u)[0]) for v, u in zip(desk.parameters, found.family.units, strict=True)]
     axes.set_xlim(*in_units(found.axes[0][[0, -1]], found.family.units[0]))
     if len(place) == 2:
-        axes.plot(*place, "+", color=WRONG, markersize=14, markeredgewidth=2.5)
+        for colour, wide in (("white", 5.0), (INK, 2.0)):  # seen on light and on dark
+            axes.plot(*place, "+", color=colour, markersize=15, markeredgewidth=wide)
     else:
         axes.axvline(place[0], color=WRONG)
     figure.canvas.draw()

@@ -45,6 +45,7 @@ LAYERS = {
     "shafts": "tube", "heads": "dart", "cones": "cone", "ring": "ring", "box": "box", "dart": "dart", "gaps": "tube",
     "patches": "ring",
 }  # fmt: skip
+STRIPS_WIDE, STRIPS_TOP = 430, 62  # of the panel of strips: its width, and what it has beside them   [pixels]
 NUMBERS = "Click on a contact to see its numbers."
 
 
@@ -57,7 +58,7 @@ class Page:
         self.ranges = ""  # what determinacy says of it
         self.usual, self.drawn_at, self.charted = 0.0, 0.0, (-1, -1)
         self.frame: Frame | None = None
-        self.times = (0.0, 1.0)
+        self.times, self.panels = (0.0, 1.0), 0
         self.grids: list[Any] = []
         self.lines: list[Any] = []
         self._prepare()
@@ -78,6 +79,7 @@ class Page:
         scene.add_light_ambient("/light/all", intensity=0.6)
         scene.add_light_directional("/light/sun", intensity=1.2, position=(4.0, -6.0, 9.0), cast_shadow=False)
         self.world = scene.add_frame("/world", show_axes=False)
+        self.origin = scene.add_frame("/world/origin", visible=False)
         for layer, mesh in LAYERS.items():
             look: dict[str, Any] = {"side": "double", "opacity": 0.3} if layer == "cones" else {}
             self.layers[layer] = Batch(
@@ -114,7 +116,7 @@ class Page:
         self.panel = gui.add_panel()
         with self.panel.add_tab("Strips"):
             self.strips = Clickable(self.server, "clicked strips", self._seek_strip)
-        self.panel.float(x=12, y=-12, width=430, height=330)
+        self.panel.float(x=12, y=-12, width=STRIPS_WIDE, height=STRIPS_TOP + charts.tall(3))
         go = {
             "run": self.session.play, "pause": self.session.pause, "step": self.session.step,
             "back": lambda: self.session.step(-1), "reset": self.session.reset,
@@ -324,9 +326,14 @@ class Page:
                 place, turn = placed(own, frame.states[k])
                 batch.show(place, turn, own.scale, colours(solids, own.body, k))
                 self.bodies[k, mesh] = batch, own
+        self.origin.visible = "square" not in parts.mesh  # without a ground it says where z points
+        self.origin.axes_length, self.origin.axes_radius = 0.3 * view.radius, 0.006 * view.radius
         self._opacity(self.clear.value)
-        self.lines = [scene.add_line_segments(f"/world/path {k}", np.zeros((1, 2, 3)), (0, 0, 0), visible=False)
-                      for k in range(len(session.tracks))]  # fmt: skip
+        thin: dict[str, Any] = {"thickness": 2.0, "thickness_units": "screen", "visible": False}
+        self.lines = [
+            scene.add_line_segments(f"/world/path {k}", np.zeros((1, 2, 3)), (0, 0, 0), **thin)
+            for k in range(len(session.tracks))
+        ]
         self.chosen, self.ranges, self.usual, self.charted = None, "", 0.0, (-1, -1)
         if solids.planar:
             away = np.array([0.0, -2.2, 0.2])
@@ -460,7 +467,7 @@ class Page:
             rows = []
             for j, name in enumerate(header.joint_names[:12]):
                 own = np.flatnonzero(header.joint_row == j)
-                said = ", ".join(f"{header.joint_row_kind[row]} {force[row]:.3g}" for row in own)
+                said = ", ".join(f"{header.joint_row_kind[row]}: {force[row]:.3g}" for row in own)
                 rows.append(f"| {name} | {said} |")
             self.joints.content = "\n".join(["| joint | forces [N], moments [N m] |", "|---|---|", *rows])
 
@@ -472,6 +479,10 @@ class Page:
             self.series = [(track.name, track.strips()) for track in session.tracks]
             self.apart = [distance(session, k) for k in range(1, len(session.tracks))]
         self.times = charts.span(self.series, frame.time)
+        count = len(charts.panels_of(self.series, self.apart))
+        if count != self.panels:
+            self.panels = count
+            self.panel.set_height(STRIPS_TOP + charts.tall(count) * STRIPS_WIDE / charts.WIDE)
         tol = session.first.header.tol
         self.strips.handle.content = charts.chart(self.series, self.apart, tol, frame.time, self.strips.script)
 

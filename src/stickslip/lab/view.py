@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from stickslip.dynamics.mujoco import LoadedModel, load_model
+from stickslip.engine.recorder import MODEL
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.lab.gate import Gate, guarding
@@ -132,6 +133,30 @@ def view(
     if browser:
         webbrowser.open(address)
     return lab
+
+
+def loaded_runs(files: Sequence[str], model: str | LoadedModel | None = None) -> list[Trajectory]:
+    """Saved runs, those of a robot with its model."""
+    runs = [Trajectory.load(file) for file in files]
+    if model is not None:
+        robot = load_model(model, quiet=True) if isinstance(model, str) else model
+        for run in runs:
+            if run.header.world != MODEL:
+                raise InputError(f"view: {run!r} is no run of a robot, expected one of {robot.name!r}")
+            run.system = robot  # type: ignore[attr-defined]  # of a ModelTrajectory
+    return runs
+
+
+def opened_files(files: Sequence[str], floating: bool = False, ground: float | None = None) -> World:
+    """What the files of a command line hold: one of any kind, several runs, or a robot and runs of it."""
+    first, *others = files
+    robot = Path(first).suffix.lower() in MODELS
+    if not robot and (floating or ground is not None):
+        raise InputError(f"view: floating and ground are given for {first!r}, expected them for a robot only")
+    if not robot:
+        return loaded_runs(files) if others else first
+    model = load_model(first, floating=floating, ground=ground, quiet=True)
+    return loaded_runs(others, model) if others else model
 
 
 def opened(world: World) -> tuple[SessionWorld, Settings, str]:

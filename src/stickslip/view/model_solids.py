@@ -31,6 +31,7 @@ PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  #
 SHOWN_GROUPS = 3  # of MuJoCo's viewer
 FACETED = 5000  # triangles up to which a mesh has sharp edges
 BONE = 0.05  # radius of a bone, as a share of its length
+ROOM = 1.3  # how much more than a robot is seen, which stretches its limbs
 LIGHT = 1e-4  # share of a model's mass that counts as none
 PLAIN = 0.5  # of rgba, where a file says nothing
 
@@ -116,7 +117,8 @@ class ModelSolids:
         m = self.model
         reach = np.concatenate([m.geom_rbound, np.linalg.norm(self.bones[:, 1:], axis=1)])
         free = np.flatnonzero(self.kind == Kind.FREE)
-        return ball_about([state.position[free] for state in states], float(np.max(reach[free], initial=0.0)))
+        seen = ball_about([state.position[free] for state in states], float(np.max(reach[free], initial=0.0)))
+        return seen._replace(radius=ROOM * seen.radius)
 
     @cached_property
     def tints(self) -> Floats:
