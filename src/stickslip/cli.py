@@ -604,8 +604,8 @@ def view(
 
     Without a file it begins with a tour. It ends when its last tab is closed, or with Ctrl-C.
     """
+    from stickslip.lab.opening import opened_files
     from stickslip.lab.tour import STOPS
-    from stickslip.lab.view import opened_files
     from stickslip.lab.view import view as open_lab
 
     world = opened_files(files, floating, ground) if files else STOPS[0].scene()
@@ -627,7 +627,7 @@ def view(
 @click.option("--model", metavar="MODEL.xml", help="Of a run of a robot, whose shapes are in its own file.")
 def export(run: str, page: str, ghosts: tuple[str, ...], model: str | None) -> None:
     """Write a saved run as one HTML file that replays it in any browser, without a network."""
-    from stickslip.lab.view import loaded_runs
+    from stickslip.lab.opening import loaded_runs
 
     first, *others = loaded_runs((run, *ghosts), model)
     first.export(page, others)

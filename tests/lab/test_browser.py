@@ -71,12 +71,22 @@ class Person:
     def press(self, button):
         self.tab.get_by_role("button", name=button, exact=True).click()
 
+    def row(self, label):
+        """Where a control is that has this label."""
+        return self.tab.locator("label", has_text=re.compile(f"^{re.escape(label)}$")).locator(
+            "xpath=ancestor::p[1]/../.."
+        )
+
     def fill(self, label, value):
         """Type a number beside a slider or into a field."""
-        row = self.tab.locator("label", has_text=re.compile(f"^{label}$")).locator("xpath=ancestor::p[1]/../..")
-        field = row.locator("input").last
+        field = self.row(label).locator("input").last
         field.fill(value)
         field.press("Enter")
+
+    def pick(self, label, option):
+        """One of a menu."""
+        self.row(label).locator("input").first.click()
+        self.tab.get_by_role("option", name=option, exact=True).click()
 
     def place(self, point):
         """Where a point of the world is on the screen."""

@@ -12,12 +12,12 @@ from stickslip.engine.names import formulation
 from stickslip.lab.anchors import frame_touch, frames_of, robot_anchor, robot_touch, scene_anchor, scene_touch
 from stickslip.lab.jam import Desk
 from stickslip.lab.jam_tab import anchor_of
+from stickslip.lab.opening import loaded_runs, opened_files
 from stickslip.lab.output import Exports
 from stickslip.lab.ranges import load_range, step_determinacy
 from stickslip.lab.robots import control_ranges, joint_ranges
 from stickslip.lab.session import Session, Settings
 from stickslip.lab.tracks import STIFF, Pull
-from stickslip.lab.view import loaded_runs, opened_files
 from stickslip.scene.values import rotated
 from stickslip.view.model_solids import ModelSolids
 from stickslip.view.solids import placed
@@ -217,7 +217,7 @@ def test_a_spring_drags_a_free_body_of_a_robot(model_of):
 def test_joints_follow_the_mouse_while_nothing_runs_and_keep_their_limits(model_of):
     arm = model_of(ARM)
     with Session(arm, Settings(dt=DT)) as session:
-        number, grip = arm.geoms.index("lower"), np.array([0.0, 0.0, 0.2])
+        number, grip = arm.geoms.index("lower"), np.array([0.0, 0.0, -0.2])  # its far end
 
         def gripped():
             state = session.ask(lambda s: s.first.state(s.index))

@@ -31,7 +31,7 @@ from stickslip.lab.anchors import (
 )
 from stickslip.lab.jam import Desk, Place, arm_mechanism, cones, explained, rod_mechanism, share
 from stickslip.lab.session import Frame, Session
-from stickslip.lab.widgets import Batch, Clickable, on_change
+from stickslip.lab.widgets import Batch, Clickable, aim_cameras, on_change
 from stickslip.scene.model import Floats, State
 from stickslip.view.figures import INK, PAPER
 from stickslip.view.jam_maps import draw_contours, draw_line, in_units
@@ -40,6 +40,7 @@ from stickslip.view.trajectories import WRONG
 
 NOTHING, WORLD = "nothing", "what runs here"
 NONE = "none"
+PATIENCE = 30.0  # [s]
 MOST = 60  # contacts in the menu
 SAME_POSE = 1e-6  # [m, rad]
 UP = np.array([0.0, 0.0, 1.0])
@@ -173,10 +174,13 @@ class JamTab:
         assert desk.mechanism.segments is not None
         points = desk.mechanism.segments(desk.q).reshape(-1, 3)
         centre, reach = points.mean(axis=0), max(float(np.ptp(points, axis=0).max()), 0.3)
-        for client in self.server.get_clients().values():
-            aim = centre - 0.2 * reach * UP
-            client.camera.position = tuple(aim + reach * np.array([1.2, -1.9, 1.0]))
-            client.camera.look_at = tuple(aim)
+        aim = centre - 0.2 * reach * UP
+        aim_cameras(self.server, aim, aim + reach * np.array([1.2, -1.9, 1.0]))
+
+    def close(self) -> None:
+        """Wait for the thread that makes a map."""
+        if self.making is not None:
+            self.making.join(PATIENCE)
 
     # acting
 

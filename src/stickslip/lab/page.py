@@ -22,19 +22,20 @@ from stickslip.errors import InputError, RangeFailed, SolveFailed
 from stickslip.lab import charts
 from stickslip.lab.jam_tab import JamTab
 from stickslip.lab.marks import JOINT_COLOUR, Instances, Look, arrows, joint_forces, marked, usual_force
+from stickslip.lab.opening import opened
 from stickslip.lab.output import Exports
 from stickslip.lab.ranges import in_words, step_determinacy
 from stickslip.lab.robot_tab import RobotTab
-from stickslip.lab.session import ALL_LAWS, MOST_TRACKS, Frame, Session
+from stickslip.lab.session import ALL_LAWS, MOST_TRACKS, Frame, Session, Settings
 from stickslip.lab.tour import STOPS
 from stickslip.lab.tracks import Pull, free_bodies
-from stickslip.lab.widgets import Batch, Clickable, on_change
+from stickslip.lab.widgets import Batch, Clickable, aim_cameras, on_change
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.model import Kind
 from stickslip.scene.values import rotated
 from stickslip.solvers.solve import METHODS
 from stickslip.view.figures import COLOUR, INK, NAME
-from stickslip.view.solids import MESHES, along, placed, rgb
+from stickslip.view.solids import MESHES, View, along, placed, rgb
 from stickslip.view.trajectories import PALETTE
 
 SLOW = 0.3  # seconds between two drawings of strips, paths and numbers
@@ -46,6 +47,7 @@ LAYERS = {
     "patches": "ring",
 }  # fmt: skip
 STRIPS_WIDE, STRIPS_TOP = 430, 62  # of the panel of strips: its width, and what it has beside them   [pixels]
+NO_FILE, TOUR = "a file", "a tour of three scenes"
 NUMBERS = "Click on a contact to see its numbers."
 
 
@@ -59,6 +61,7 @@ class Page:
         self.usual, self.drawn_at, self.charted = 0.0, 0.0, (-1, -1)
         self.frame: Frame | None = None
         self.times, self.panels = (0.0, 1.0), 0
+        self.away = 1.0  # how far the camera stands back, as a multiple of what is usual
         self.grids: list[Any] = []
         self.lines: list[Any] = []
         self._prepare()
@@ -126,7 +129,10 @@ class Page:
 
     def _scene_tab(self) -> None:
         gui, session, settings = self.server.gui, self.session, self.session.settings
-        tour = gui.add_dropdown("start here", ("a tour of three scenes", *(stop.title for stop in STOPS)))
+        self.tour = gui.add_dropdown("start here", (TOUR, *(stop.title for stop in STOPS)))
+        self.files = gui.add_dropdown(
+            "open", (NO_FILE, *self.exports.readable()), hint="of the folder it was started in"
+        )
         self.words = gui.add_markdown("")
         laws = tuple(dict.fromkeys((*settings.laws, *ALL_LAWS)))
         chosen = [*settings.laws, *(["none"] * MOST_TRACKS)][:MOST_TRACKS]
@@ -145,6 +151,7 @@ class Page:
         self.tol = gui.add_dropdown("tol", ("default", "1e-4", "1e-6", "1e-8", "1e-10", "1e-12"))
         self.speed = gui.add_dropdown("speed", ("0.05", "0.1", "0.25", "0.5", "1", "2", "5"), initial_value="1")
         drop = gui.add_button_group("drop in", ("box", "ball"))
+        camera = gui.add_button_group("camera", ("see all",))
         self.paths_on = gui.add_checkbox("paths", True)
 
         def surfaces(_: Any = None) -> None:
@@ -173,8 +180,10 @@ class Page:
         on_change(self.solver, lambda value: self._change(solver=None if value == "default" else value))
         on_change(self.tol, lambda value: self._change(tol=None if value == "default" else float(value)))
         on_change(self.speed, lambda value: self._change(speed=float(value)))
-        on_change(tour, lambda value: self.visit(value))
+        on_change(self.tour, self.visit)
+        on_change(self.files, self.open_file)
         drop.on_click(lambda event: session.drop(event.target.value))
+        camera.on_click(lambda event: self.look_at_all())
 
     def _contacts_tab(self) -> None:
         gui = self.server.gui
@@ -211,6 +220,7 @@ class Page:
             self.written.content = f"writing {event.target.value} …"
             try:
                 self.written.content = self.exports.write(event.target.value, name.value, event.client)
+                self.files.options = (NO_FILE, *self.exports.readable())
             except (InputError, SolveFailed, TimeoutError, RuntimeError) as error:
                 self.written.content = str(error)
 
@@ -224,15 +234,34 @@ class Page:
         stop = next((each for each in STOPS if each.title == title), None)
         if stop is None:
             return
-        self.words.content = stop.words
+        self.words.content, self.away, self.files.value = stop.words, stop.away, NO_FILE
+        self.tour.value = title
         self.show_cones.value = stop.cones
-        chosen = [*stop.settings.laws, *(["none"] * MOST_TRACKS)]
-        for control, law in zip(self.laws, chosen, strict=False):
+        self._open(stop.scene(), stop.settings, stop.title)
+
+    def open_file(self, name: str) -> None:
+        """A scene, a run or a robot of the folder."""
+        if name not in self.exports.readable():
+            return
+        try:
+            world, settings, title = opened(self.exports.folder / name)
+            self.words.content, self.away, self.tour.value = "", 1.0, TOUR
+            self._open(world, settings, title)
+        except (InputError, OSError) as error:
+            self.words.content = f"**{error}**"
+
+    def _open(self, world: Any, settings: Settings, title: str) -> None:
+        """Another world, with the controls as it has them."""
+        names = [*settings.laws, *(["none"] * MOST_TRACKS)][:MOST_TRACKS]
+        for control, law in zip(self.laws, names, strict=True):
+            if law not in control.options:
+                control.options = (*control.options, law)
             control.value = law
-        self.dt.value, self.speed.value = stop.settings.dt, f"{stop.settings.speed:g}"
+        self.dt.value, self.speed.value = settings.dt, f"{settings.speed:g}"
         self.own_friction.value = self.own_restitution.value = False
+        self.solver.value = self.tol.value = "default"
         self.jam.show("nothing")
-        self.session.open(stop.scene(), stop.settings, stop.title)
+        self.session.open(world, settings, title)
 
     def _seek_strip(self, across: float, down: float) -> None:
         self.session.seek(charts.time_at(across, self.times))
@@ -335,15 +364,18 @@ class Page:
             for k in range(len(session.tracks))
         ]
         self.chosen, self.ranges, self.usual, self.charted = None, "", 0.0, (-1, -1)
-        if solids.planar:
-            away = np.array([0.0, -2.2, 0.2])
-        else:
-            away = np.array([1.05, -1.6, 0.9])
-        camera = self.server.initial_camera
+        self.look_at_all(view)
+
+    def look_at_all(self, view: View | None = None) -> None:
+        """Have all cameras see the bodies as they are now, or what a view holds."""
+        frame, solids = self.frame, self.session.first.solids
+        if view is None and frame is not None:
+            view = solids.view(*frame.states)
+        if view is None:
+            return
+        away = np.array([0.0, -2.2, 0.2]) if solids.planar else np.array([1.05, -1.6, 0.9])
         aim = view.centre - 0.25 * view.radius * UP  # so that it is above the strips
-        camera.position, camera.look_at = tuple(aim + view.radius * away), tuple(aim)
-        for client in self.server.get_clients().values():
-            client.camera.position, client.camera.look_at = camera.position, camera.look_at
+        aim_cameras(self.server, aim, aim + self.away * view.radius * away)
 
     def _draggable(self, parts: Any) -> Callable[[Any], None]:
         def prepare(handle: Any) -> None:
@@ -459,6 +491,9 @@ class Page:
         if tuple(self.choice.options) != options:
             self.choice.options = options
         row = self._row(table)
+        said = options[row + 1] if 0 <= row < len(names) else "none"
+        if self.choice.value != said:
+            self.choice.value = said
         self.numbers.content = contact_numbers(table, row, frame.lasted, self.ranges) if row >= 0 else NUMBERS
         track = self.session.tracks[0]
         header = track.header

@@ -10,6 +10,9 @@ import numpy as np
 from stickslip.scene.model import Floats
 from stickslip.view.solids import Mesh
 
+FOV = 0.75  # of cameras, which makes upright things look upright   [rad]
+BACK = 1.75  # how much farther they stand back for it, compared with viser's own
+
 
 class Batch:
     """Instances of one unit mesh under one handle, with room that doubles."""
@@ -93,3 +96,15 @@ def on_change(control: Any, act: Callable[[Any], Any]) -> None:
     def _(event: Any) -> None:
         if event.client is not None:
             act(control.value)
+
+
+def aim_cameras(server: Any, at: Floats, eye: Floats) -> None:
+    """Those of all tabs, and of tabs that will be opened; upright."""
+    first, eye = server.initial_camera, at + BACK * (eye - at)
+    first.position, first.look_at, first.fov = tuple(eye), tuple(at), FOV
+    for client in server.get_clients().values():
+        if client.camera._state.update_timestamp == 0.0:
+            continue  # it has not said yet that it is there, and begins with the first one
+        with client.atomic():
+            client.camera.up_direction, client.camera.fov = (0.0, 0.0, 1.0), FOV
+            client.camera.position, client.camera.look_at = tuple(eye), tuple(at)
