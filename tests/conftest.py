@@ -4,11 +4,16 @@ What a test is made of (random orthogonal factors, say) has the same bits on eve
 processor, if that has what we ask for, and the number of its cores, which the tests take already. To be said before
 NumPy is loaded.
 
+Ctrl-C reaches the programs that tests start, also where the tests themselves run in the background of a shell, whose
+jobs ignore it, and what they start with them.
+
 Tests that try a law on thousands of random problems ask the fixture `share` which: one in eleven by default, all with
 `pytest --thorough`, which CI runs.
 """
 
 import os
+import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +25,12 @@ if PROCESSOR.exists() and {"avx2", "fma"} <= set(PROCESSOR.read_text().split()):
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 SHARE = 11  # no factor in common with what problems go through in turn: sizes, dimensions, laws, methods
+
+
+def pytest_configure() -> None:
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

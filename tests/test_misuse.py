@@ -366,7 +366,7 @@ class Case(NamedTuple):
     good: Callable[[], dict[str, Any]]
 
 
-OF_MODELS = {"SystemSimulation.position", "SystemSimulation.rotation"}  # which other systems do not have
+OF_MODELS = {f"SystemSimulation.{name}" for name in ("apply", "position", "rotation")}  # which other systems have not
 SEEN: set[Any] = set()
 
 

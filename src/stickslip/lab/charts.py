@@ -206,7 +206,9 @@ def joint_errors(top: float, times: tuple[float, float], tracks: Sequence[tuple[
 
 def short(value: float) -> str:
     """Three digits, two where it needs an exponent."""
-    return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
+    if 1e3 <= value < 1e5:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if 1e-3 <= value < 1e3 else f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 
 def thinned(which: Integers) -> Integers:

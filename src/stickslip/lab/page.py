@@ -252,12 +252,6 @@ class Page:
 
     def _open(self, world: Any, settings: Settings, title: str) -> None:
         """Another world, with the controls as it has them."""
-        names = [*settings.laws, *(["none"] * MOST_TRACKS)][:MOST_TRACKS]
-        for control, law in zip(self.laws, names, strict=True):
-            if law not in control.options:
-                control.options = (*control.options, law)
-            control.value = law
-        self.dt.value, self.speed.value = settings.dt, f"{settings.speed:g}"
         self.own_friction.value = self.own_restitution.value = False
         self.solver.value = self.tol.value = "default"
         self.jam.show("nothing")
@@ -330,6 +324,7 @@ class Page:
         session, scene = self.session, self.server.scene
         solids, view = session.first.solids, session.view
         self.generation, self.bodies = frame.generation, {}
+        self._show_settings(session.settings)
         self.robot.rebuild()
         self.jam.rebuild()
         parts, meshes = solids.parts(view), solids.meshes
@@ -357,6 +352,7 @@ class Page:
                 self.bodies[k, mesh] = batch, own
         self.origin.visible = "square" not in parts.mesh  # without a ground it says where z points
         self.origin.axes_length, self.origin.axes_radius = 0.3 * view.radius, 0.006 * view.radius
+        self.origin.origin_radius = 0.012 * view.radius
         self._opacity(self.clear.value)
         thin: dict[str, Any] = {"thickness": 2.0, "thickness_units": "screen", "visible": False}
         self.lines = [
@@ -365,6 +361,16 @@ class Page:
         ]
         self.chosen, self.ranges, self.usual, self.charted = None, "", 0.0, (-1, -1)
         self.look_at_all(view)
+
+    def _show_settings(self, settings: Settings) -> None:
+        """Menus and numbers as the session has them, whoever changed it."""
+        names = [*settings.laws, *(["none"] * MOST_TRACKS)][:MOST_TRACKS]
+        for control, law in zip(self.laws, names, strict=True):
+            if law not in control.options:
+                control.options = (*control.options, law)
+            control.value = law
+        self.dt.value, speed = settings.dt, f"{settings.speed:g}"
+        self.speed.value = speed if speed in self.speed.options else self.speed.value
 
     def look_at_all(self, view: View | None = None) -> None:
         """Have all cameras see the bodies as they are now, or what a view holds."""
