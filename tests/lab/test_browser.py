@@ -179,6 +179,7 @@ def fresh(person):
     yield person
     person.session.pause().result(60)
     assert person.wrong == []
+    assert "could not be shown" not in person.session.message
 
 
 @pytest.mark.parametrize("tab", TABS)

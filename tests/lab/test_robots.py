@@ -180,7 +180,8 @@ def test_friction_and_restitution_of_a_robot(model_of):
     assert heights[bounce:].max() == pytest.approx(0.25 * 0.05, rel=0.1)  # e² h
 
 
-def test_a_thing_is_dropped_into_a_running_robot(gripper):
+def test_a_thing_is_dropped_into_a_running_robot(gripper, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # its file is found again from wherever
     with Session(gripper, Settings(dt=DT)) as session:
         session.step(10).result(60)
         before = session.first.moment(10).q

@@ -3,6 +3,8 @@
 import asyncio
 import http.client
 import os
+import shutil
+import subprocess
 import sys
 import threading
 from contextlib import closing
@@ -35,6 +37,7 @@ PORT = 8790
 def lab():
     with ss.view(STOPS[1].scene(), browser=False, port=PORT, settings=STOPS[1].settings, keep=True) as opened:
         yield opened
+        assert "could not be shown" not in opened.session.message
 
 
 def get(lab, path="/", **headers):
@@ -274,6 +277,23 @@ def test_a_film_is_handed_to_ffmpeg_picture_by_picture(exports, folder, tmp_path
     with pytest.raises(InputError, match="ffmpeg ended with 3"):
         filming.write("mp4", "other", client)
     assert [path.name for path in folder.iterdir()] == ["lab.mp4"]
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg on this machine: apt-get install ffmpeg")
+def test_a_film_holds_the_pictures_it_was_made_of(exports, folder):
+    """By ffmpeg itself, asked for them again; the pictures get brighter one by one."""
+    count = round(20 * 2e-3 * output.RATE / 0.25)
+    shades = iter(np.linspace(20, 220, count))
+
+    def render(height, width, **_):
+        return np.full((height, width, 3), next(shades), np.uint8)
+
+    assert exports.write("mp4", "lab", SimpleNamespace(get_render=render)).startswith("written: lab.mp4")
+    raw = ["-f", "rawvideo", "-pix_fmt", "gray", "-"]
+    film = subprocess.run(["ffmpeg", "-loglevel", "error", "-i", "lab.mp4", *raw], capture_output=True, check=True)
+    pictures = np.frombuffer(film.stdout, np.uint8).reshape(-1, output.TALL, output.WIDE).mean(axis=(1, 2))
+    assert len(pictures) == count
+    assert np.all(np.diff(pictures) > 10)
 
 
 def test_a_picture_needs_a_browser(exports):

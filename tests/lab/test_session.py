@@ -322,3 +322,12 @@ def test_a_live_track_counts_what_its_contacts_do():
     assert strips["counts"][-1].tolist() == [0, 4, 4]  # the rough block sticks, the smooth one slips
     assert np.allclose(np.diff(strips["time"]), DT)
     assert strips["potential"].min() == 0.0
+
+
+def test_a_page_that_fails_does_not_end_the_session():
+    with Session(block(), Settings(dt=DT)) as session:
+        session.listeners.append(lambda frame: 1 / 0)
+        session.step(1).result(60)
+        session.step(1).result(60)
+        assert session.frame.instant == 2
+        assert "could not be shown" in session.message

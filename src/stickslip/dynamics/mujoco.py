@@ -570,7 +570,7 @@ def load_model(
         raise InputError(f"{OWNER}: {str(file)!r} has no joints, expected a model in which something can move{free}")
     notes += not_mapped(mujoco, original)
     name = file.stem if spec.modelname in ("", UNNAMED) else spec.modelname
-    again = partial(load_model, path, floating=floating, ground=ground, scene=scene, quiet=True)
+    again = partial(load_model, file.absolute(), floating=floating, ground=ground, scene=scene, quiet=True)
     loaded = LoadedModel(name, rigid(mujoco, copy.copy(original)), original, tuple(notes), again)
     if notes and not quiet:
         warnings.warn(f"{OWNER}: of {str(file)!r}: {'; '.join(notes)}", ModelWarning, stacklevel=2)
