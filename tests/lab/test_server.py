@@ -18,9 +18,12 @@ from click.testing import CliRunner
 import stickslip as ss
 from stickslip.cli import main
 from stickslip.errors import InputError
+from stickslip.lab.anchors import fixed_to
 from stickslip.lab.gate import COOKIE, Gate
 from stickslip.lab.session import Session, Settings
 from stickslip.lab.tour import STOPS
+from stickslip.lab.tracks import Pull
+from stickslip.scene.values import rotated
 
 pytest.importorskip("viser", reason="viser is missing: pip install 'stickslip[lab]'")
 import viser
@@ -220,6 +223,39 @@ def test_the_lab_opens_only_files_of_its_folder(folder, tmp_path_factory):
         lab.session.ask(lambda s: None)
         assert lab.session.scene.names == STOPS[1].scene().names
         assert lab.page.dt.value == lab.session.settings.dt
+
+
+def test_the_jam_tab_follows_what_runs(folder):
+    """A click sets the pose, the mark is where the pose is, and a body that was put elsewhere has a map of its own."""
+    scene, theta = ss.Scene(), np.arctan(2.0)
+    scene.add_plane(friction=0.5, name="floor")
+    centre, lean = (0.5 * np.cos(theta), 0, 0.5 * np.sin(theta) + 0.02), ((0, 1, 0), np.pi / 2 - theta)
+    scene.add_capsule(radius=0.02, length=1.0, mass=1.0, position=centre, orientation=lean, name="rod")
+    with ss.view(scene, browser=False, port=PORT + 120, keep=True, settings=Settings(dt=1e-3)) as lab:
+        lab.session.step(2).result(60)
+        jam = lab.page.jam
+        jam.show("what runs here")
+        assert "0 rod on floor" in jam.contact.options
+        jam.contact.value = "0 rod on floor"
+        jam._hold("0 rod on floor")
+        assert np.allclose(jam.desk.parameters, 0.0, atol=1e-9)
+        assert "Alone, nothing else touching" in jam.verdict.content
+        assert "As it stands, with all that touches" in jam.verdict.content
+        foot = jam.anchor.touch.point
+        jam._go(np.array([0.2, -0.3]))
+        lab.session.ask(lambda s: None)
+        assert np.allclose(jam.desk.parameters, [0.2, -0.3])
+        state = lab.session.first.state(lab.session.index)
+        arm = fixed_to(jam.anchor.base, 1, foot)
+        assert np.allclose(state.position[1] + rotated(state.quaternion[1], arm), foot)  # it turned about its foot
+        lab.session.drag(Pull(1, np.zeros(3), state.position[1] + np.array([0.5, 0.0, 0.0])))
+        lab.session.ask(lambda s: None)
+        jam.close()
+        assert np.allclose(jam.anchor.touch.point, foot + np.array([0.5, 0.0, 0.0]))
+        assert np.allclose(jam.desk.parameters, 0.0, atol=1e-9)
+        lab.session.open(STOPS[1].scene()).result(60)
+        assert jam.anchor is None
+        assert lab.session.message == ""
 
 
 # files
