@@ -358,6 +358,7 @@ def test_a_run_of_a_robot_is_written_and_shown_again(gripper, tmp_path, monkeypa
         with pytest.raises(ss.InputError, match="a robot is no scene"):
             exports.write("yaml", "robot")
         states = [session.first.state(i) for i in range(21)]
+        coupling = session.first.coupling(13, 0)
     with pytest.raises(ss.InputError, match=r"expected `run.system = load_model\(...\)`"):
         Session([ss.Trajectory.load("robot.h5")])
     runs = opened_files([str(ROBOTS / "gripper.xml"), "robot.h5"])
@@ -365,6 +366,9 @@ def test_a_run_of_a_robot_is_written_and_shown_again(gripper, tmp_path, monkeypa
         session.seek(13 * DT).result(60)
         assert np.allclose(session.frame.states[0].position, states[13].position)
         assert len(session.frame.contacts) == runs[0].contact_count[12]
+        assert np.allclose(session.first.coupling(13, 0).W, coupling.W)
+        with pytest.raises(ss.InputError, match="does not hold its controls"):
+            session.first.step_problem(13)
     with pytest.raises(ss.InputError, match="is not the model of this run"):
         Session(loaded_runs(["robot.h5"], str(ROBOTS / "arm.urdf")))
     said = CliRunner().invoke(

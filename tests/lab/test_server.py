@@ -191,6 +191,11 @@ def test_a_robot_has_a_tab_and_runs(folder, name):
         assert len(tab.joints) == sum(model.model.jnt_type >= 2)
         q = lab.session.first.moment(3).q
         assert all(np.isclose(slider.value, q[at]) for at, slider in tab.joints.items())
+        for k, slider in enumerate(tab.controls):
+            lab.session.control(k, 0.05).result(60)
+            assert slider.value == 0.05  # whoever changed it
+        lab.session.reset().result(60)
+        assert all(slider.value == 0.0 for slider in tab.controls)
         lab.session.open(STOPS[1].scene()).result(120)
         assert lab.page.robot.tab is None
 

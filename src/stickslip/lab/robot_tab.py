@@ -71,12 +71,14 @@ class RobotTab:
         self.session.post(moved)
 
     def follow(self, frame: Frame) -> None:
-        """Show where the joints are."""
+        """Show where the joints are, and what the controls are, also after a reset."""
         if self.session.robot is None or self.shown is not self.session.robot:
             return
         q = self.session.first.moment(frame.instant).q
-        for at, slider in self.joints.items():
-            value = within(float(q[at]), slider.min, slider.max)
+        shown = [(slider, q[at]) for at, slider in self.joints.items()]
+        shown += list(zip(self.controls, self.session.controls, strict=False))
+        for slider, wanted in shown:
+            value = within(float(wanted), slider.min, slider.max)
             if slider.value != value:
                 slider.value = value
 

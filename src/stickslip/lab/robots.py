@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.coupling import FrictionCoupling, friction_coupling
+from stickslip.analysis.coupling import FrictionCoupling
 from stickslip.dynamics.mujoco import LoadedModel
 from stickslip.engine.recorder import Header
-from stickslip.engine.snapshot import snapshot
 from stickslip.engine.steppers import How, ModelStepper
 from stickslip.engine.system_simulation import SystemSimulation
 from stickslip.engine.system_trajectory import ModelTrajectory
@@ -22,7 +21,7 @@ from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.limit_surface import LimitSurface
-from stickslip.lab.tracks import Kept, Live, Moment, Pull, number_of, spring
+from stickslip.lab.tracks import Kept, Live, Moment, Pull, model_coupling, spring
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.scene.model import Floats, State
 from stickslip.scene.scene import Scene
@@ -149,9 +148,7 @@ class ModelTrack(Live):
         return stepper.problem(stepper.look()), kept.moment.v
 
     def coupling(self, i: int, row: int) -> FrictionCoupling:
-        before, world = self.kept[max(0, i - 1)].moment, self.kept[i].world
-        number = number_of(self.contacts(i), row, snapshot("lab", world, before.q, before.v).pairs)
-        return friction_coupling(world, q=before.q, v=before.v, contact=number)
+        return model_coupling(self.kept[i].world, self.kept[max(0, i - 1)].moment, self.contacts(i), row)
 
     def standing(self, i: int, before: bool = False) -> Scene:
         raise InputError("lab: a robot is no scene, expected a scene to write as YAML; its own file is unchanged")

@@ -23,10 +23,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from stickslip.analysis.coupling import FrictionCoupling, friction_coupling, scene_contacts
+from stickslip.dynamics.mujoco import LoadedModel
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.simulate import written
 from stickslip.engine.simulation import Simulation
-from stickslip.engine.snapshot import has_patches
+from stickslip.engine.snapshot import has_patches, snapshot
 from stickslip.engine.step_problem import free_rows, named_problem
 from stickslip.engine.trajectory import ContactTable, Trajectory, table_of
 from stickslip.errors import InputError
@@ -407,6 +408,8 @@ class RecordedTrack:
 
     def standing(self, i: int, before: bool = False) -> Scene:
         """The scene as it stood at an instant, or before the step that led there."""
+        if isinstance(self.world, LoadedModel):
+            raise InputError("lab: a saved run of a robot does not hold its controls, expected one that runs here")
         if not isinstance(self.world, Scene):
             raise InputError(
                 "lab: this run does not hold its scene, expected one of simulate(..., path=...) or of `stickslip run`"
@@ -419,6 +422,8 @@ class RecordedTrack:
         return scene_step_problem(before, self.state(i), self.model, self.lasted(i))
 
     def coupling(self, i: int, row: int) -> FrictionCoupling:
+        if isinstance(self.world, LoadedModel):
+            return model_coupling(self.world, self.moment(max(0, i - 1)), self.contacts(i), row)
         return scene_coupling(self.standing(i, before=True), self.contacts(i), row)
 
     def strips(self) -> Strips:
@@ -450,6 +455,12 @@ def scene_step_problem(before: Scene, after: State, model: Model, dt: float) -> 
 def scene_coupling(scene: Scene, table: ContactTable, row: int) -> FrictionCoupling:
     """Of a contact of a scene as it stands, which a table of the step that follows names."""
     return friction_coupling(scene, contact=number_of(table, row, scene_contacts(scene)))
+
+
+def model_coupling(model: LoadedModel, before: Moment, table: ContactTable, row: int) -> FrictionCoupling:
+    """The same of a robot as it was before the step."""
+    number = number_of(table, row, snapshot("lab", model, before.q, before.v).pairs)
+    return friction_coupling(model, q=before.q, v=before.v, contact=number)
 
 
 def number_of(table: ContactTable, row: int, pairs: Sequence[tuple[str, str]]) -> int:
