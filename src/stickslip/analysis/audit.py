@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import checked, either, function, instance, mapping, vector
+from stickslip.dynamics.model_rows import FOUND, GAP, MU
 from stickslip.dynamics.mujoco import LoadedModel, Run, audited, engine_of
 from stickslip.engine.arguments import seconds as seconds_kind
 from stickslip.engine.steppers import How, ModelStepper
@@ -205,12 +206,13 @@ class Judge:
             d.ctrl[:] = vector("audit", "control", told, m.nu)
         now = float(d.time)
         mj.mj_forward(m, d)
-        geom, _, _, (A, _, gap, mu, _, _), moves = self.rows.contacts_of(d)
+        J, contact, tag = self.rows.contacts_of(d)
+        A, gap, mu = J[: 3 * len(contact)], contact[:, GAP], contact[:, MU]
         f, six = np.zeros((d.ncon, 3)), np.zeros(6)
         for i in range(d.ncon):
             mj.mj_contactForce(m, d, i, six)
             f[i] = six[:3]
-        f = f[moves]
+        f = f[tag[:, FOUND]]
         self.graded_rows, self.graded_mass = A, np.zeros((m.nv, m.nv))
         mj.mj_fullM(m, d, self.graded_mass)
         q, v = d.qpos.copy(), d.qvel.copy()
@@ -221,7 +223,7 @@ class Judge:
         acceleration = (d.qvel - v) / h
         apart = float(np.abs(acceleration - difference).max()) if difference is not None else math.nan
         self.note("difference", apart, now, "")
-        self.grade(geom, gap, mu, h, f, u, (A @ v).ravel(), now)
+        self.grade(tag[:, :2], gap, mu, h, f, u, (A @ v).ravel(), now)
 
     def solved(self, q: Vector, v: Vector) -> Vector | None:
         """v̇ of the same step by (1); None where it is not solved."""
@@ -231,15 +233,15 @@ class Judge:
         if self.m.na:
             run.data.act[:] = d.act
         stepper.number = round(float(d.time) / stepper.how.h)
-        kept = stepper.impulse, stepper.last, run.known
+        kept = stepper.impulse, stepper.last, run.known, run.first_new
         stepper.put(q, v)
-        stepper.impulse, stepper.last, run.known = kept
-        run.place(q, v)
+        stepper.impulse, stepper.last, run.known, run.first_new = kept
         one = stepper.step()
         if one.graded(1e-6) != 0:
             self.failures += 1
             return None
-        stepper.last, (run.known, run.next_number) = stepper.now, stepper.found
+        stepper.last = one.now
+        run.remember(one.now)
         stepper.impulse, stepper.joints = one.impulse.reshape(-1, 3), one.joints
         return (one.after - v) / stepper.how.h
 

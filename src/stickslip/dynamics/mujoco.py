@@ -30,7 +30,6 @@ u + RECOVERY g / h = 0. What a file has that is not among these is named in `lef
 from __future__ import annotations
 
 import copy
-import math
 import os
 import warnings
 from collections.abc import Mapping
@@ -53,7 +52,25 @@ from stickslip.dynamics.generalized import (
     Instant,
 )
 from stickslip.dynamics.model_files import OWNER, compiled, part_links, read_spec
-from stickslip.dynamics.model_rows import contact_rows, effective_mass, identify, reach
+from stickslip.dynamics.model_rows import (
+    BOUNCE,
+    BOUND,
+    ERROR,
+    FRAME,
+    GAP,
+    MU,
+    NUMBER,
+    PATCH,
+    PLACE,
+    TAGS,
+    WAS,
+    WIDTH,
+    contact_rows,
+    effective_mass,
+    found_rows,
+    identify,
+    reach,
+)
 from stickslip.dynamics.model_scene import add_scene
 from stickslip.dynamics.pinocchio import FramePoint, contact_axes
 from stickslip.errors import InputError, ModelWarning
@@ -65,6 +82,7 @@ STIFF = 0.25  # h² k / M from which a spring is taken at the end of the step
 RECOVERY = 0.2  # share of the error of an equality constraint that a step takes back
 NEAR = 1e-3  # contacts this far apart are found whatever moves   [m]
 NEAR_LIMIT = 1e-2  # limits this far away are found whatever moves   [rad, m]
+NO_CONTACTS = np.zeros((0, 1)), np.zeros((0, 2), np.int32), (0,) * 8  # as `contact_memory` has them
 SOFT_FLAGS = ("mjENBL_SLEEP", "mjENBL_IPC", "mjENBL_SPECULATIVE", "mjENBL_OVERRIDE")  # of MuJoCo's own solver
 
 
@@ -72,24 +90,84 @@ class Now(NamedTuple):
     """A model at an instant, all that a step needs."""
 
     M: Dense  # (n, n)
-    force: Vector  # (n,)   f of (1)
+    start: Dense  # (2, n)   v, and f of (1)
     q: Vector  # (p,)
-    v: Vector  # (n,)
-    A: Dense  # (3 nc, n)
-    spin: Dense  # (nc, n)
-    gap: Vector  # (nc,)   [m]
-    mu: Vector  # (nc,)
-    patch: Vector  # (nc,)   e_r   [m]
-    restitution: Vector  # (nc,)
-    geom: Indices  # (nc, 2)   the first and the second, to which the normal points
-    place: Dense  # (nc, 3)   [m]
-    frame: Dense  # (nc, 9)   normal, tangent, other tangent
-    number: Indices  # (nc,)   of the contact, the same in all steps in which it goes on
-    was: Indices  # (nc,)   which of the contacts of the step before it was, -1 where it is new
+    J: Dense  # (4 nc, n)   rows of contacts, and then those of spin
+    contact: Dense  # (nc, WIDTH)   the numbers of contacts, by the columns of model_rows.py
+    tag: Indices  # (nc, TAGS)   geoms, numbers, and which of the contacts of the step before they were
     rows: Dense  # (m, n)   equality constraints, dry friction, limits
-    error: Vector  # (m,)   of constraints; distances of limits; 0 of friction
-    bound: Vector  # (m,)   of friction   [N, N m]; inf of constraints, -inf of limits
+    row: Dense  # (m, 2)   errors and bounds of these
     key: Indices  # (m,)   of a row, the same in all steps in which it is there
+    first_new: int  # number that no contact has had
+
+    @property
+    def v(self) -> Vector:
+        return self.start[0]
+
+    @property
+    def force(self) -> Vector:
+        return self.start[1]
+
+    @property
+    def A(self) -> Dense:
+        """(3 nc, n)"""
+        return self.J[: 3 * len(self.contact)]
+
+    @property
+    def spin(self) -> Dense:
+        """(nc, n)"""
+        return self.J[3 * len(self.contact) :]
+
+    @property
+    def gap(self) -> Vector:
+        return self.contact[:, GAP]
+
+    @property
+    def mu(self) -> Vector:
+        return self.contact[:, MU]
+
+    @property
+    def patch(self) -> Vector:
+        """(nc,) e_r   [m]"""
+        return self.contact[:, PATCH]
+
+    @property
+    def restitution(self) -> Vector:
+        return self.contact[:, BOUNCE]
+
+    @property
+    def place(self) -> Dense:
+        return self.contact[:, PLACE:FRAME]
+
+    @property
+    def frame(self) -> Dense:
+        """(nc, 9) normal, tangent, other tangent"""
+        return self.contact[:, FRAME:]
+
+    @property
+    def geom(self) -> Indices:
+        """(nc, 2) the first and the second, to which the normal points"""
+        return self.tag[:, :2]
+
+    @property
+    def number(self) -> Indices:
+        """(nc,) of the contact, the same in all steps in which it goes on"""
+        return self.tag[:, NUMBER]
+
+    @property
+    def was(self) -> Indices:
+        """(nc,) which of the contacts of the step before it was, -1 where it is new"""
+        return self.tag[:, WAS]
+
+    @property
+    def error(self) -> Vector:
+        """(m,) of constraints; distances of limits; 0 of friction"""
+        return self.row[:, ERROR]
+
+    @property
+    def bound(self) -> Vector:
+        """(m,) of friction   [N, N m]; inf of constraints, -inf of limits"""
+        return self.row[:, BOUND]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +293,7 @@ class LoadedModel:
 
     def instant(self, q: Vector, v: Vector, time: float = 0.0) -> Instant:
         """All that the model says at (q, v), with the contacts that are there; those that touch, and a little apart."""
-        here, n = self.here, self.velocities
+        here = self.here
         here.time = time
         now, speed = here.look(q, v), float(np.abs(v).max(initial=0.0))
         m = int(np.isposinf(now.bound).sum())
@@ -245,7 +323,7 @@ class LoadedModel:
                 restitution=now.restitution,
                 patch=now.patch,
                 place=now.place,
-                spin=now.spin.reshape(-1, n),
+                spin=now.spin,
                 others=self.row_words(now, m),
             ),
         )
@@ -288,7 +366,7 @@ def contact_drift(now: Now, ahead: Now, behind: Now, v: Vector, e: float) -> Vec
     """Ȧ v of contacts: along the normal by the rates of the gap, along tangents by the velocity in space."""
     drift = np.zeros((len(now.gap), 3))
     sides = [side.A.reshape(-1, 3, v.size) @ v for side in (ahead, behind)]
-    order = [identify(now.geom, now.place, s.geom, s.place, s.number, 0)[1] for s in (ahead, behind)]
+    order = [same_contacts(now, side) for side in (ahead, behind)]
     for i, (k, j) in enumerate(zip(*order, strict=True)):
         if k < 0 or j < 0:
             if now.gap[i] > 0:
@@ -300,6 +378,13 @@ def contact_drift(now: Now, ahead: Now, behind: Now, v: Vector, e: float) -> Vec
         drift[i] = now.frame[i].reshape(3, 3) @ difference / (2 * e)
         drift[i, 0] = (sides[0][k, 0] - sides[1][j, 0]) / (2 * e)
     return drift.ravel()
+
+
+def same_contacts(now: Now, other: Now) -> Indices:
+    """(nc,) which of the contacts of another instant each is, -1 where it is none."""
+    tag = now.tag.copy()
+    identify(now.contact, tag, other.contact, other.tag, 0)
+    return tag[:, WAS]
 
 
 class Run:
@@ -316,9 +401,11 @@ class Run:
             for a in (m.body_parentid, m.body_dofnum, m.body_dofadr, m.dof_parentid, m.body_rootid)
         )
         self.geom_body = np.ascontiguousarray(m.geom_bodyid, np.int64)
-        self.dof_body = np.ascontiguousarray(m.dof_bodyid, np.int64)
-        self.size = body_sizes(m)
-        self.speed = np.zeros((m.nbody, 6))
+        d, parent, root = self.data, self.tree[0], self.tree[4]
+        self.space = self.geom_body, self.tree, d.subtree_com, d.cdof
+        dof_body, speed = np.ascontiguousarray(m.dof_bodyid, np.int64), np.zeros((m.nbody, 6))
+        self.motion = dof_body, parent, root, d.subtree_com, d.xipos, d.cdof, body_sizes(m), speed
+        self.settings, self.geom_gap = m.opt, m.geom_gap
         self.ignore_contacts = int(m.opt.disableflags) | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self.find_contacts = int(m.opt.disableflags)
         self.gaps = np.array(loaded.original.geom_gap), np.array(loaded.original.pair_gap)
@@ -331,8 +418,13 @@ class Run:
 
     def forget(self) -> None:
         """The contacts of the step before."""
-        self.known = np.zeros((0, 2), np.int64), np.zeros((0, 3)), np.zeros(0, np.int64)
-        self.next_number = 0
+        self.known = np.zeros((0, WIDTH)), np.zeros((0, TAGS), np.int64)
+        self.memory = NO_CONTACTS
+        self.first_new = 0
+
+    def remember(self, now: Now) -> None:
+        """The contacts of a step that was made."""
+        self.known, self.first_new = (now.contact, now.tag), now.first_new
 
     def reset(self) -> None:
         """Activations, controls and time as at the start."""
@@ -344,10 +436,15 @@ class Run:
 
     def place(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Kinematics and M at q."""
-        m, d, mj = self.model, self.data, self.mujoco
+        d = self.data
         d.qpos[:] = q
         d.qvel[:] = 0.0 if v is None else v
         d.time = self.time
+        self.settle()
+
+    def settle(self) -> None:
+        """The same where the data are."""
+        m, d, mj = self.model, self.data, self.mujoco
         mj.mj_kinematics(m, d)
         mj.mj_comPos(m, d)
         mj.mj_tendon(m, d)
@@ -360,13 +457,13 @@ class Run:
         return M
 
     def smooth_force(self) -> Vector:
-        """f of (1), where `place` has put it; constraints have been made or are none."""
+        """f of (1), where `place` has put it, in MuJoCo's memory; constraints have been made or are none."""
         m, d, mj = self.model, self.data, self.mujoco
         mj.mj_transmission(m, d)
         mj.mj_fwdVelocity(m, d)
         mj.mj_fwdActuation(m, d)
         mj.mj_fwdAcceleration(m, d)
-        return np.array(d.qfrc_smooth)
+        return d.qfrc_smooth
 
     def look(self, q: ArrayLike, v: ArrayLike, h: float = 0.0) -> Now:
         """All that a step of size h needs from (q, v)."""
@@ -375,56 +472,47 @@ class Run:
 
     def now(self, h: float) -> Now:
         """The same where `place` has put it."""
+        self.find(h)
+        return self.gathered()
+
+    def find(self, h: float) -> None:
+        """MuJoCo's part of it: contacts that a step of size h may close, constraints, forces."""
         m, d, mj = self.model, self.data, self.mujoco
-        v = np.array(d.qvel)
-        parent, root = self.tree[0], self.tree[4]
-        far = reach(v, h, self.dof_body, parent, root, d.subtree_com, d.xipos, d.cdof, self.size, self.speed)
-        half = 0.5 * (NEAR + far)  # MuJoCo adds those of the two geoms
-        np.add(self.gaps[0], half, out=m.geom_gap)
+        half = 0.5 * (NEAR + reach(d.qvel, h, *self.motion))  # MuJoCo adds those of the two geoms
+        np.add(self.gaps[0], half, out=self.geom_gap)
         if m.npair:
             np.add(self.gaps[1], 2 * half, out=m.pair_gap)
         mj.mj_collision(m, d)
-        m.opt.disableflags = self.ignore_contacts
+        self.settings.disableflags = self.ignore_contacts
         mj.mj_makeConstraint(m, d)
-        m.opt.disableflags = self.find_contacts
-        force = self.smooth_force()
-        geom, place, frame, (A, spin, gap, mu, patch, bounce), _ = self.contacts_of(d)
-        number, was, self.next_number = identify(geom, place, *self.known, self.next_number)
-        self.known = geom, place, number
-        rows, error, bound, key = self.other_rows()
-        return Now(
-            self.mass(), force, np.array(d.qpos), v, A, spin, gap, mu, patch, bounce, geom, place, frame, number, was,
-            rows, error, bound, key,
-        )  # fmt: skip
+        self.settings.disableflags = self.find_contacts
+        self.smooth_force()
 
-    def contacts_of(self, d: Any) -> tuple[Indices, Dense, Dense, tuple[Any, ...], Any]:
-        """Geoms, places and frames of the contacts in some data that can move along their normal, what `contact_rows`
-        makes of them, and which they are."""
-        found = d.contact
-        fields = (found.dist, found.includemargin, found.pos, found.frame, found.friction, found.dim, found.solref)
-        dist, margin, place, frame, friction, dim, solref = (np.ascontiguousarray(each) for each in fields)
-        geom = found.geom.astype(np.int64)
-        where = self.geom_body, self.tree, d.subtree_com, d.cdof, self.model.nv
-        *of_contacts, moves = contact_rows(geom, dist, margin, place, frame, friction, dim, solref, *where)
-        if moves.all():
-            return geom, place, frame, tuple(of_contacts), moves
-        A, *others = of_contacts
-        kept = A.reshape(-1, 3, A.shape[1])[moves].reshape(-1, A.shape[1])
-        return geom[moves], place[moves], frame[moves], (kept, *(each[moves] for each in others)), moves
-
-    def other_rows(self) -> tuple[Dense, Vector, Vector, Indices]:
-        """Rows, errors, bounds and keys of equality constraints, dry friction and limits, as Now has them."""
+    def gathered(self) -> Now:
+        """What `find` found."""
         d = self.data
-        count = d.ne + d.nf + d.nl
-        if count == 0:
-            return np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
-        rows = np.array(d.efc_J[: count * self.model.nv]).reshape(count, -1)
-        error, bound = np.array(d.efc_pos[:count]), np.full(count, math.inf)
-        friction, limits = slice(d.ne, d.ne + d.nf), slice(d.ne + d.nf, count)
-        error[friction], bound[friction] = 0.0, d.efc_frictionloss[friction]
-        bound[limits] = -math.inf
-        key = 8 * d.efc_id[:count].astype(np.int64) + d.efc_type[:count]
-        return rows, error, bound, key
+        J, contact, tag, rows, row, key, first_new = found_rows(*self.found())
+        start = np.stack([d.qvel, d.qfrc_smooth])
+        return Now(self.mass(), start, np.array(d.qpos), J, contact, tag, rows, row, key, first_new)
+
+    def found(self) -> tuple[Any, ...]:
+        """The arguments of `found_rows`, most of them MuJoCo's own memory. Its contacts lie where they lay."""
+        d = self.data
+        count = d.ncon
+        if count > len(self.memory[0]):
+            self.memory = contact_memory(d.contact)
+        rows = d.efc_J, d.efc_pos, d.efc_frictionloss, d.efc_type, d.efc_id, d.ne, d.nf, d.nl
+        return *self.memory, count, *self.space, *rows, *self.known, self.first_new
+
+    def contacts_of(self, d: Any) -> tuple[Dense, Dense, Indices]:
+        """What `contact_rows` makes of the contacts in some data."""
+        memory = contact_memory(d.contact) if d.ncon else NO_CONTACTS
+        return contact_rows(*memory, d.ncon, self.geom_body, self.tree, d.subtree_com, d.cdof)
+
+    def constraints(self) -> tuple[Dense, Vector]:
+        """Rows and errors of the equality constraints."""
+        d, n = self.data, self.model.nv
+        return np.array(d.efc_J[: d.ne * n]).reshape(-1, n), np.array(d.efc_pos[: d.ne])
 
     # a step
 
@@ -453,8 +541,9 @@ class Run:
     def advance(self, v: Vector, h: float) -> None:
         """To the end of the step with the velocity v: q, activations and time by MuJoCo's Euler step."""
         m, d = self.model, self.data
-        m.opt.timestep = h
-        d.qacc[:] = (v - d.qvel) / h
+        self.settings.timestep = h
+        np.subtract(v, d.qvel, out=d.qacc)
+        d.qacc[:] /= h
         self.mujoco.mj_Euler(m, d)
         d.qvel[:] = v
         self.time = d.time
@@ -465,12 +554,12 @@ class Run:
         """G(q) of the equality constraints."""
         self.place(q)
         self.mujoco.mj_makeConstraint(self.model, self.data)
-        return self.other_rows()[0][: self.data.ne]
+        return self.constraints()[0]
 
     def held_error(self, q: Vector) -> Vector:
         self.place(q)
         self.mujoco.mj_makeConstraint(self.model, self.data)
-        return self.other_rows()[1][: self.data.ne]
+        return self.constraints()[1]
 
     def contact_point(self, point: FramePoint) -> ContactPoint:
         """A point of a body that may touch a plane."""
@@ -490,6 +579,21 @@ class Run:
             return axes @ J
 
         return ContactPoint(gap, rows, point.friction, point.friction_kinetic, point.restitution, name=point.frame)
+
+
+def contact_memory(found: Any) -> tuple[Dense, Indices, tuple[int, ...]]:
+    """MuJoCo's contacts, of which there is at least one, as an array of numbers and one of integers, with a row each,
+    and where in a row is what; nothing is copied."""
+    fields = found.dist, found.includemargin, found.pos, found.frame, found.friction, found.solref, found.geom, found.dim
+    first = fields[0]
+    size = first.strides[0] // first.itemsize
+    memory = np.lib.stride_tricks.as_strided(first, (len(first), size), (first.strides[0], first.itemsize))
+    start = address(first)
+    return memory, memory.view(np.int32), tuple((address(each) - start) // each.itemsize for each in fields)
+
+
+def address(values: Any) -> int:
+    return int(values.__array_interface__["data"][0])
 
 
 def body_sizes(m: Any) -> Vector:

@@ -12,17 +12,17 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.checks import vector
 from stickslip.dynamics.generalized import System, evaluate
+from stickslip.dynamics.model_rows import met
 from stickslip.dynamics.mujoco import RECOVERY, LoadedModel, Now, Run
 from stickslip.engine.engine import check_scheme
-from stickslip.engine.model_newton import bounded, carried, quick_step
+from stickslip.engine.model_newton import PART, SLIDES, STATE, bounded, carried, model_step
 from stickslip.engine.outside import solve_rows
 from stickslip.engine.recorder import MODEL, Header
 from stickslip.engine.rows import METHODS
@@ -43,40 +43,60 @@ from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.friction.terms import SPRINGS
-from stickslip.problems.matrix import Dense, Vector
+from stickslip.problems.matrix import Dense, Indices, Vector
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.status import Status
 
 Control = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (nu,), constant or of (t, q, v)
 
 
-@dataclass(eq=False)
-class QuickStep:
+class QuickStep(NamedTuple):
     """A step that compiled code solved, with the fields of a SystemStep; its problem is made when it is asked for."""
 
-    make: Callable[[], ContactProblem]
-    rows: Dense  # A
-    after: Vector
-    impulse: Vector
-    joints: Vector
-    friction: Vector
-    sliding: Any
-    left_out: Any
-    state: Any
-    iterations: int
+    now: Now
+    make: Callable[[Now, Dense], ContactProblem]  # of the instant and the impulses of the step before
+    before: Dense  # (nc before, 3)
     seconds: float
     residual: float
-    method: int
+    iterations: int
+    after: Vector
+    impulses: Dense  # (nc, 3)
+    joints: Vector
+    did: Indices  # (nc, 3)   of model_newton.py
     wrong: float  # velocity of the worst contact that the law does not allow   [m/s]
     worst: int  # which that is
 
-    @cached_property
+    @property
     def problem(self) -> ContactProblem:
-        return self.make()
+        return self.make(self.now, self.before)
+
+    @property
+    def impulse(self) -> Vector:
+        return self.impulses.ravel()
+
+    @property
+    def friction(self) -> Vector:
+        return self.now.mu
+
+    @property
+    def left_out(self) -> Indices:
+        return self.did[:, PART]
+
+    @property
+    def sliding(self) -> Any:
+        return self.did[:, SLIDES] == 1
+
+    @property
+    def state(self) -> Indices:
+        return self.did[:, STATE]
 
     @property
     def velocity(self) -> Vector:
-        return self.rows @ self.after
+        return self.now.A @ self.after
+
+    @property
+    def method(self) -> int:
+        return NEWTON if self.impulses.size + self.joints.size else 0
 
     @property
     def errors(self) -> dict[str, Any]:
@@ -91,7 +111,7 @@ Step: TypeAlias = SystemStep | QuickStep
 
 QUICK = "cone_interior_point"  # what compiled code leaves; where that fails too, auto tries all that it knows
 NEWTON = METHODS.index("ConeNewton")
-NOTHING = np.zeros((0, 3))  # impulses of no contacts
+NO_IMPULSES, NO_KEYS, NO_JOINTS = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0)  # before the first step
 
 
 class Stepper(Protocol):
@@ -245,48 +265,60 @@ class ModelStepper:
 
     def look(self) -> Now:
         """What the next step starts from."""
+        self.find()
+        return self.run.gathered()
+
+    def find(self) -> None:
+        """MuJoCo's part of it."""
         run, d = self.run, self.run.data
         if self.control is not None:
             d.ctrl[:] = self.control(run.time, self.q, self.v)
         if self.force is not None:
             d.qfrc_applied[:] = self.force(run.time, self.q, self.v)
         if self.last is not None:
-            run.place(d.qpos, d.qvel)
-        known = run.known, run.next_number
-        self.now = run.now(self.how.h)
-        self.found = run.known, run.next_number
-        run.known, run.next_number = known
-        return self.now
+            run.settle()
+        run.find(self.how.h)
 
     def problem(self, now: Now) -> ContactProblem:
         """Of the next step."""
         how = self.how
         return model_problem(self.run, now, how, how.formulation.spin, self.impulse)
 
+    def quick_problem(self, now: Now, before: Dense) -> ContactProblem:
+        return model_problem(self.run, now, self.how, False, before)
+
     def step(self) -> Step:
-        now = self.look()
-        first = QUICK if self.quick else self.how.solver
-        one, self.left = self.step_from(now, first), False
+        self.find()
+        if self.quick:
+            one = self.quick_step(False)
+            if one is not None:
+                self.left = False
+                return one
+        return self.hard_step()
+
+    def hard_step(self) -> Step:
+        """The step that compiled code does not solve, or does not know: by a solver, and without taking overlaps back
+        where that fails."""
+        now, first = self.run.gathered(), QUICK if self.quick else self.how.solver
+        one, self.left = self.solver_step(now, first), False
         if self.solved(one):
             return one
         if overlaps(now):
-            again = self.step_from(without_overlaps(now), first)
+            contact, row = met(now.contact, now.row)
+            quick = self.quick_step(True) if self.quick else None
+            again = quick or self.solver_step(now, first, now._replace(contact=contact, row=row))
             if self.solved(again):
                 self.left = True
                 return again
-        return self.step_from(now, self.how.solver) if self.quick else one
+        return self.solver_step(now, self.how.solver) if self.quick else one
 
     def solved(self, one: Step) -> bool:
         return one.graded(self.how.tol) == Status.SOLVED
 
-    def step_from(self, now: Now, solver: str | Solver) -> Step:
-        """The step from what was found, in compiled code if that solves it, else by a solver."""
+    def solver_step(self, now: Now, solver: str | Solver, posed: Now | None = None) -> SystemStep:
+        """The step from what was found, or from what is `posed` instead, by a solver."""
         started, how = clock.perf_counter(), self.how
-        if self.quick and solver == QUICK:
-            one = self.quick_step(now, started)
-            if one is not None:
-                return one
-        formulation, problem = how.formulation, self.problem(now)
+        formulation, problem = how.formulation, self.problem(now if posed is None else posed)
         rows = formulation.rows(problem)
         solved = solve_rows(formulation, rows, solver, how.tol, how.tol, rows.previous[:, 0] == 0)
         impulses = spread(problem, rows.contacts, solved.impulses)
@@ -305,43 +337,37 @@ class ModelStepper:
             state=spread_states(problem, rows.contacts, solved.states),
             iterations=solved.iterations,
             seconds=clock.perf_counter() - started,
+            now=now,
         )
 
-    def quick_step(self, now: Now, started: float) -> QuickStep | None:
-        """The step by engine/model_newton.py; None where that does not solve it."""
-        run, before, last = self.run, self.impulse, self.last
-        contacts = now.A, now.gap, now.mu, now.restitution, now.was, NOTHING if before is None else before
-        old = (now.key[:0], now.error[:0]) if last is None else (last.key, self.joints)
-        rows = now.rows, now.error, now.bound, now.key, *old, self.how.recovery
-        given: tuple[Any, ...] = (now.M, now.force, now.v, *run.implicit, *contacts, *rows, self.law, self.how.tol)
-        solved, residual, steps, v, p, joints, mu, sliding, taken, state, wrong, worst = quick_step(*given)
+    def quick_step(self, leave: bool) -> QuickStep | None:
+        """The step by engine/model_newton.py, which may leave overlaps; None where that does not solve it."""
+        started, run, d, how = clock.perf_counter(), self.run, self.run.data, self.how
+        M, before = run.mass(), NO_IMPULSES if self.impulse is None else self.impulse
+        old = (NO_KEYS, NO_JOINTS) if self.last is None else (self.last.key, self.joints)
+        settings = how.recovery, leave, self.law, how.tol
+        found, start, answer = model_step(*run.found(), M, d.qfrc_smooth, d.qvel, *run.implicit, before, *old, *settings)
+        solved, residual, steps, v, p, joints, did, wrong, worst = answer
         if not solved:
             return None
+        now, seconds = Now(M, start, np.array(d.qpos), *found), clock.perf_counter() - started
         return QuickStep(
-            make=lambda: model_problem(run, now, self.how, False, before),
-            rows=now.A,
-            after=v,
-            impulse=p,
-            joints=joints,
-            friction=mu,
-            sliding=sliding,
-            left_out=taken,
-            state=state,
-            iterations=steps,
-            seconds=clock.perf_counter() - started,
-            residual=residual,
-            method=NEWTON if p.size + joints.size else 0,
-            wrong=wrong,
-            worst=worst,
+            now, self.quick_problem, before, seconds, residual, steps, v, p, joints, did, wrong, worst
         )
 
     def accept(self, one: Step) -> None:
-        self.last, (self.run.known, self.run.next_number) = self.now, self.found
+        now = one.now
+        assert now is not None
+        self.last = now
+        self.run.remember(now)
         self.unrecovered += self.left
         self.run.advance(one.after, self.how.h)
         self.number += 1
-        count = self.last.gap.size
-        self.impulse = one.impulse.reshape(count, one.impulse.size // count if count else 3)
+        if isinstance(one, QuickStep):
+            self.impulse = one.impulses
+        else:
+            count = len(now.contact)
+            self.impulse = one.impulse.reshape(count, one.impulse.size // count if count else 3)
         self.joints = one.joints
 
     def state(self) -> dict[str, Any]:
@@ -394,13 +420,6 @@ def overlaps(now: Now) -> bool:
     return bool((now.gap < 0).any() or (now.error[~np.isfinite(now.bound)] < 0).any())
 
 
-def without_overlaps(now: Now) -> Now:
-    """The same with contacts and limits that are met, and constraints that hold: they need only not get worse."""
-    constraint, limit = np.isposinf(now.bound), np.isneginf(now.bound)
-    error = np.where(constraint | (limit & (now.error < 0)), 0.0, now.error)
-    return now._replace(gap=np.maximum(now.gap, 0.0), error=error)
-
-
 def given_controls(system: LoadedModel, control: Control) -> Callable[[float, Vector, Vector], Vector]:
     """The controls as a function that checks them."""
     given: Any = control
@@ -415,8 +434,7 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
     """The ContactProblem of a step of a model; `impulse` (nc before, d) are those of the step before."""
     h = how.h
     M, momentum = run.effective(now, h)
-    count, n = now.gap.size, now.v.size
-    A = now.A
+    count, n, A = len(now.contact), now.v.size, now.A
     if spin and now.patch.any():
         A = np.concatenate([A.reshape(count, 3, n), now.spin[:, None]], axis=1).reshape(-1, n)
     return ContactProblem(
@@ -428,7 +446,7 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
         mu=now.mu,
         gap=now.gap,
         restitution=now.restitution,
-        previous=None if impulse is None else carried(now.was, impulse, len(A) // count if count else 3).ravel(),
+        previous=None if impulse is None else carried(now.tag, impulse, len(A) // count if count else 3).ravel(),
         patch=now.patch,
         point=now.place.ravel(),
         time=run.time,
@@ -438,5 +456,5 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
 
 def bounded_rows(now: Now, h: float, recovery: float) -> dict[str, Any]:
     """Constraints, dry friction and limits as joint rows of a ContactProblem."""
-    wanted, lower, upper = bounded(now.error, now.bound, h, recovery)
+    wanted, lower, upper = bounded(now.row, h, recovery)
     return {"G": now.rows.T, "b": wanted, "lower": lower, "upper": upper}

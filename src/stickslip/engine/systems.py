@@ -94,6 +94,7 @@ class SystemStep:
     state: Indices  # (nc,)
     iterations: int
     seconds: float
+    now: Any = None  # of a model, dynamics/mujoco.py, where it began
 
     @property
     def residual(self) -> float:
