@@ -7,7 +7,7 @@ import os
 import sys
 import textwrap
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -502,15 +502,27 @@ def jam(
 
 @main.command()
 @click.argument("model", metavar="MODEL.xml|MODEL.urdf")
-@click.option("--seconds", default=2.0, show_default=True, help="How long MuJoCo runs.")
-@click.option("--control", metavar="U,U,...", help="The controls of the actuators, constant.  [default: zeros]")
+@click.option("--seconds", default=2.0, show_default=True, help="How long the simulator runs.")
+@click.option("--engine", type=click.Choice(["mujoco", "pybullet"]), default="mujoco", show_default=True, help="Which.")
+@click.option("--control", metavar="U,U,...", help="The controls of MuJoCo's actuators, constant.  [default: zeros]")
 @click.option("--settings", is_flag=True, help="Compare settings of MuJoCo that bring its contacts closer to the law.")
+@click.option("--floating", is_flag=True, help="The base of a URDF is free.")
+@click.option("--ground", type=float, metavar="Z", help="Add a plane at this height, for a URDF has none.")
 @click.option("--save", "picture", metavar="PATH", help="Draw the audit over time as .png, .pdf or .svg.")
-def audit(model: str, seconds: float, control: str | None, settings: bool, picture: str | None) -> None:
-    """Run MuJoCo as it is and grade its contacts by Coulomb's law, step by step.
+def audit(
+    model: str,
+    seconds: float,
+    engine: Literal["mujoco", "pybullet"],
+    control: str | None,
+    settings: bool,
+    floating: bool,
+    ground: float | None,
+    picture: str | None,
+) -> None:
+    """Run MuJoCo or PyBullet as it is and grade its contacts by Coulomb's law, step by step.
 
-    Each step is then solved exactly from the same state, and the accelerations are compared. MuJoCo's contacts are soft
-    by design, which makes its forces unique, smooth and quick to find: this tells what that costs in a model.
+    Each step of MuJoCo is then solved exactly from the same state, and the accelerations are compared. Its contacts are
+    soft by design, which makes its forces unique, smooth and quick to find: this tells what that costs in a model.
     """
     from stickslip.analysis.audit import audit as audited
     from stickslip.analysis.audit import audit_settings, settings_table
@@ -519,15 +531,21 @@ def audit(model: str, seconds: float, control: str | None, settings: bool, pictu
 
     if picture is not None:
         check_path(picture)
-    loaded = load_model(model, quiet=True)
-    for sentence in loaded.left_out:
-        click.echo(f"{model}: {sentence}", err=True)
     given = None if control is None else numbers("--control", control)
-    found = audited(loaded, seconds, control=given)
-    click.echo(str(found))
-    if settings:
-        click.echo("")
-        click.echo(settings_table(audit_settings(loaded, seconds, control=given)))
+    if engine == "pybullet":
+        if settings:
+            raise InputError("audit: --settings is given, expected it with --engine mujoco only")
+        found = audited(model, seconds, control=given, engine=engine, floating=floating, ground=ground)
+        click.echo(str(found))
+    else:
+        loaded = load_model(model, floating=floating, ground=ground, quiet=True)
+        for sentence in loaded.left_out:
+            click.echo(f"{model}: {sentence}", err=True)
+        found = audited(loaded, seconds, control=given)
+        click.echo(str(found))
+        if settings:
+            click.echo("")
+            click.echo(settings_table(audit_settings(loaded, seconds, control=given)))
     if picture is not None:
         from stickslip.view.audits import draw_audit
 

@@ -175,7 +175,16 @@ def analyses() -> None:
 def models() -> None:
     """The compiled part of `load_model`, on arrays as MuJoCo gives them, for it need not be there: a ball that slides
     along z onto the ground."""
-    from stickslip.dynamics.model_rows import TAGS, WIDTH, contact_rows, effective_mass, found_rows, identify, met, reach
+    from stickslip.dynamics.model_rows import (
+        TAGS,
+        WIDTH,
+        contact_rows,
+        effective_mass,
+        found_rows,
+        identify,
+        met,
+        reach,
+    )
     from stickslip.engine.model_newton import bounded, carried, model_step
 
     tree = tuple(np.array(each) for each in ([0, 0], [0, 1], [-1, 0], [-1], [0, 1]))

@@ -419,7 +419,7 @@ class Run:
     def forget(self) -> None:
         """The contacts of the step before."""
         self.known = np.zeros((0, WIDTH)), np.zeros((0, TAGS), np.int64)
-        self.memory = NO_CONTACTS
+        self.memory: tuple[Any, ...] = NO_CONTACTS
         self.first_new = 0
 
     def remember(self, now: Now) -> None:
@@ -506,8 +506,8 @@ class Run:
 
     def contacts_of(self, d: Any) -> tuple[Dense, Dense, Indices]:
         """What `contact_rows` makes of the contacts in some data."""
-        memory = contact_memory(d.contact) if d.ncon else NO_CONTACTS
-        return contact_rows(*memory, d.ncon, self.geom_body, self.tree, d.subtree_com, d.cdof)
+        memory, words, fields = contact_memory(d.contact) if d.ncon else NO_CONTACTS
+        return contact_rows(memory, words, fields, d.ncon, self.geom_body, self.tree, d.subtree_com, d.cdof)
 
     def constraints(self) -> tuple[Dense, Vector]:
         """Rows and errors of the equality constraints."""
@@ -581,10 +581,19 @@ class Run:
         return ContactPoint(gap, rows, point.friction, point.friction_kinetic, point.restitution, name=point.frame)
 
 
-def contact_memory(found: Any) -> tuple[Dense, Indices, tuple[int, ...]]:
+def contact_memory(found: Any) -> tuple[Any, Any, Any]:
     """MuJoCo's contacts, of which there is at least one, as an array of numbers and one of integers, with a row each,
     and where in a row is what; nothing is copied."""
-    fields = found.dist, found.includemargin, found.pos, found.frame, found.friction, found.solref, found.geom, found.dim
+    fields = (
+        found.dist,
+        found.includemargin,
+        found.pos,
+        found.frame,
+        found.friction,
+        found.solref,
+        found.geom,
+        found.dim,
+    )
     first = fields[0]
     size = first.strides[0] // first.itemsize
     memory = np.lib.stride_tricks.as_strided(first, (len(first), size), (first.strides[0], first.itemsize))

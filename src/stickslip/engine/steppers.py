@@ -4,7 +4,8 @@
 dynamics/mujoco.py, whose contacts come and go: its step is (1) there, as a ContactProblem, so that formulations and
 solvers are those of scenes. A contact that goes on starts from its impulse of the step before. Where no
 solution is found that takes overlaps back, as of links of a robot that no joint can part, the step is made without
-that: nothing gets worse, and `unrecovered` counts such steps.
+that: nothing gets worse, and `unrecovered` counts such steps. After one of them only compiled code looks for a
+solution that takes overlaps back, before it leaves them again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import vector
 from stickslip.dynamics.generalized import System, evaluate
-from stickslip.dynamics.model_rows import met
+from stickslip.dynamics.model_rows import FRAME, NUMBER, PLACE, met
 from stickslip.dynamics.mujoco import RECOVERY, LoadedModel, Now, Run
 from stickslip.engine.engine import check_scheme
 from stickslip.engine.model_newton import PART, SLIDES, STATE, bounded, carried, model_step
@@ -138,7 +139,13 @@ class Stepper(Protocol):
         """The columns of the recorder for the instant."""
 
     def columns(self, one: Step, status: Status) -> dict[str, Any]:
-        """The columns of the recorder for a step that was accepted."""
+        """The columns of the recorder for the step that was accepted last."""
+
+    def kept(self, one: Step, status: Status) -> Any:
+        """What `block` needs of the step that was accepted last."""
+
+    def block(self, kept: list[Any]) -> dict[str, Any]:
+        """The columns of the recorder for some steps in a row."""
 
     def header(self, **run: Any) -> Header: ...
 
@@ -213,6 +220,13 @@ class SystemStepper:
         rows = contact_columns(1, self.gap.size, {name: value[None] for name, value in part.items()})
         return own_columns(columns) | rows
 
+    def kept(self, one: Step, status: Status) -> dict[str, Any]:
+        return self.columns(one, status)
+
+    def block(self, kept: list[Any]) -> dict[str, Any]:
+        columns = {name: np.concatenate([each[name] for each in kept]) for name in kept[0] if name != "contact_start"}
+        return columns | {"contact_start": self.gap.size * np.arange(len(kept) + 1)}
+
     def header(self, **run: Any) -> Header:
         return Header.of_system(self.system, self.at, **run)
 
@@ -221,6 +235,17 @@ class SystemStepper:
 
     def names(self) -> tuple[str, ...]:
         return tuple(contact.name for contact in self.system.contacts)
+
+
+class Made(NamedTuple):
+    """A step of a model that was made, and where it led."""
+
+    step: Any  # a Step
+    status: Status
+    time: float  # of its end   [s]
+    q: Vector
+    v: Vector
+    held: Vector  # impulses of equality constraints
 
 
 class ModelStepper:
@@ -290,10 +315,11 @@ class ModelStepper:
     def step(self) -> Step:
         self.find()
         if self.quick:
-            one = self.quick_step(False)
-            if one is not None:
-                self.left = False
-                return one
+            for leave in (False, True) if self.left else (False,):
+                one = self.quick_step(leave)
+                if one is not None:
+                    self.left = leave
+                    return one
         return self.hard_step()
 
     def hard_step(self) -> Step:
@@ -345,15 +371,14 @@ class ModelStepper:
         started, run, d, how = clock.perf_counter(), self.run, self.run.data, self.how
         M, before = run.mass(), NO_IMPULSES if self.impulse is None else self.impulse
         old = (NO_KEYS, NO_JOINTS) if self.last is None else (self.last.key, self.joints)
-        settings = how.recovery, leave, self.law, how.tol
-        found, start, answer = model_step(*run.found(), M, d.qfrc_smooth, d.qvel, *run.implicit, before, *old, *settings)
+        smooth = M, d.qfrc_smooth, d.qvel, *run.implicit
+        given: tuple[Any, ...] = (*run.found(), *smooth, before, *old, how.recovery, leave, self.law, how.tol)
+        found, start, answer = model_step(*given)
         solved, residual, steps, v, p, joints, did, wrong, worst = answer
         if not solved:
             return None
         now, seconds = Now(M, start, np.array(d.qpos), *found), clock.perf_counter() - started
-        return QuickStep(
-            now, self.quick_problem, before, seconds, residual, steps, v, p, joints, did, wrong, worst
-        )
+        return QuickStep(now, self.quick_problem, before, seconds, residual, steps, v, p, joints, did, wrong, worst)
 
     def accept(self, one: Step) -> None:
         now = one.now
@@ -374,21 +399,32 @@ class ModelStepper:
         return {"q": self.q, "v": self.v, "kinetic": self.v @ self.run.mass() @ self.v / 2}
 
     def columns(self, one: Step, status: Status) -> dict[str, Any]:
-        assert self.last is not None
-        now, held = self.last, self.run.data.ne
-        columns = step_columns(one, status, self.number * self.how.h)
-        kinetic = one.after @ now.M @ one.after / 2
-        columns |= {"q": self.q, "v": self.v, "kinetic": kinetic, "joint_impulse": one.joints[:held]}
-        part = contact_part(one, now.gap) | {
-            "shape_a": now.geom[:, 1],
-            "shape_b": now.geom[:, 0],
-            "feature": now.number,
-            "point": now.place,
-            "normal": now.frame[:, :3],
-            "tangent": now.frame[:, 3:6],
+        return self.block([self.kept(one, status)])
+
+    def kept(self, one: Step, status: Status) -> Made:
+        return Made(one, status, self.number * self.how.h, self.q, self.v, one.joints[: self.run.data.ne])
+
+    def block(self, kept: list[Made]) -> dict[str, Any]:
+        instants = [each.step.now for each in kept]
+        contact, tag = (np.concatenate([getattr(now, name) for now in instants]) for name in ("contact", "tag"))
+        M, v = np.array([now.M for now in instants]), np.array([each.v for each in kept])
+        rows = [step_columns(each.step, each.status, each.time) for each in kept]
+        columns = {name: np.array([row[name] for row in rows]) for name in rows[0]} | {
+            "q": np.array([each.q for each in kept]),
+            "v": v,
+            "kinetic": np.einsum("si,sij,sj->s", v, M, v) / 2,
+            "joint_impulse": np.array([each.held for each in kept]),
+            "contact_start": np.cumsum([0, *map(len, (now.contact for now in instants))]),
         }
-        rows = {f"contacts/{name}": value for name, value in part.items()}
-        return own_columns(columns) | rows | {"contact_start": np.array([0, now.gap.size])}
+        part = stacked([contact_part(each.step, now.gap) for each, now in zip(kept, instants, strict=True)]) | {
+            "shape_a": tag[:, 1],
+            "shape_b": tag[:, 0],
+            "feature": tag[:, NUMBER],
+            "point": contact[:, PLACE:FRAME],
+            "normal": contact[:, FRAME : FRAME + 3],
+            "tangent": contact[:, FRAME + 3 : FRAME + 6],
+        }
+        return columns | {f"contacts/{name}": value for name, value in part.items()}
 
     def header(self, **run: Any) -> Header:
         self.run.now(self.how.h)  # so that constraints are counted
@@ -415,6 +451,12 @@ class ModelStepper:
         return () if self.last is None else self.system.contact_names(self.last.geom)
 
 
+def stacked(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Columns of contacts one after another; zeros where a step, as one without contacts, has no such column."""
+    names = {name: None for part in parts for name in part}
+    return {name: np.concatenate([part.get(name, np.zeros(len(part["gap"]))) for part in parts]) for name in names}
+
+
 def overlaps(now: Now) -> bool:
     """Is there something that a step would take back?"""
     return bool((now.gap < 0).any() or (now.error[~np.isfinite(now.bound)] < 0).any())
@@ -423,11 +465,11 @@ def overlaps(now: Now) -> bool:
 def given_controls(system: LoadedModel, control: Control) -> Callable[[float, Vector, Vector], Vector]:
     """The controls as a function that checks them."""
     given: Any = control
-
-    def controls(now: float, q: Vector, v: Vector) -> Vector:
-        return vector(system.name, "control", given(now, q, v) if callable(given) else given, system.model.nu)
-
-    return controls
+    what = system.name, "control"
+    if not callable(given):
+        constant = vector(*what, given, system.model.nu)
+        return lambda now, q, v: constant
+    return lambda now, q, v: vector(*what, given(now, q, v), system.model.nu)
 
 
 def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | None = None) -> ContactProblem:

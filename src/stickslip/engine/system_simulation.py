@@ -77,14 +77,13 @@ class SystemSimulation:
 
     def step(self, n: int = 1) -> None:
         """Make n steps. Where one is not solved StepFailed is raised, and the state is that before this step."""
-        n = whole("Simulation", "n", n, 1, MOST_STEPS)
-        for _ in range(n):
-            one = self._stepper.step()
+        stepper = self._stepper
+        for _ in range(whole("Simulation", "n", n, 1, MOST_STEPS)):
+            one = stepper.step()
             status = one.graded(self._accept)
-            failed = status not in (Status.SOLVED, Status.INEXACT) and not self._keep_going
-            if isinstance(one, SystemStep) and failed:
-                raise step_failed(one.answer, self._stepper.number, f"of {self.system.name!r} at time {self.time:g} s")
-            self._stepper.accept(one)
+            if isinstance(one, SystemStep) and status not in USED and not self._keep_going:
+                raise step_failed(one.answer, stepper.number, f"of {self.system.name!r} at time {self.time:g} s")
+            stepper.accept(one)
             self._last = one, status
 
     def reset(self) -> None:
@@ -225,4 +224,5 @@ class SystemSimulation:
         return f"SystemSimulation({self.system.name!r} at {self.time:.6g} s, dt={self.dt:g}, {formulation})"
 
 
+USED = (Status.SOLVED, Status.INEXACT)
 TABLE = tuple(name for name in Contact._fields if name not in ("step", "body_a", "body_b"))
