@@ -28,6 +28,7 @@ OVERLAP = 1e-6  # of links that belong together   [m]
 NO_INERTIA = 1e-13  # up to which an inertia is none   [kg m²]
 LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-9  # of moving bodies, where a file gives none   [kg, kg m²]
 MESHES = (".stl", ".obj", ".msh")  # that MuJoCo reads
+DECLARATION = re.compile(r"<\?xml.*?\?>", re.DOTALL)
 BASE, GROUND = "world", "ground"  # of a URDF, a link of this name is MuJoCo's world
 
 
@@ -35,10 +36,7 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
     """The MjSpec of a file, and what had to be left out of it, in sentences."""
     if not file.is_file():
         raise FileError(f"{OWNER}: {str(file)!r} is no file, expected an MJCF or URDF file")
-    try:
-        tree = xml.parse(file).getroot()
-    except xml.ParseError as error:
-        raise FileError(f"{OWNER}: {str(file)!r} is not XML ({error}), expected an MJCF or URDF file") from None
+    tree = parsed(file)
     if tree.tag not in ("mujoco", "robot"):
         raise FileError(f"{OWNER}: {str(file)!r} begins with <{tree.tag}>, expected <mujoco> (MJCF) or <robot> (URDF)")
     notes: list[str] = []
@@ -59,6 +57,18 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
         plane = mujoco.mjtGeom.mjGEOM_PLANE
         spec.worldbody.add_geom(name=GROUND, type=plane, size=[0, 0, 1], pos=[0, 0, float(ground)])
     return spec, notes
+
+
+def parsed(file: Path) -> Any:
+    """The root of an XML file; its declaration may stand below other lines, as in some URDFs."""
+    try:
+        return xml.parse(file).getroot()
+    except xml.ParseError as error:
+        try:
+            return xml.fromstring(DECLARATION.sub("", file.read_text(encoding="utf-8-sig", errors="replace"), count=1))
+        except xml.ParseError:
+            sentence = f"{OWNER}: {str(file)!r} is not XML ({error}), expected an MJCF or URDF file"
+            raise FileError(sentence) from None
 
 
 def part_links(mujoco: Any, spec: Any, model: Any, notes: list[str]) -> bool:
@@ -193,6 +203,8 @@ def float_base(robot: Any, file: Path) -> None:
     roots = [link.get("name") for link in robot.findall("link") if link.get("name") not in children]
     if len(roots) != 1:
         raise FileError(f"{OWNER}: {str(file)!r} has {len(roots)} links without a parent, expected one")
+    if BASE in (link.get("name") for link in robot.findall("link")):
+        raise InputError(f"{OWNER}: floating is True for {str(file)!r}, expected False: its link {BASE!r} is the world")
     xml.SubElement(robot, "link", name=BASE)
     joint = xml.SubElement(robot, "joint", name="floating base", type="floating")
     xml.SubElement(joint, "parent", link=BASE)

@@ -17,7 +17,7 @@ A step of size h is MuJoCo's semi-implicit Euler step with impulses of rigid con
     M̂ (v⁺ - v) = h f(q, v) + Aᵀ p + Gᵀ ν,       q⁺ = q moved by h v⁺,       M̂ = M + h D + h² K                     (1)
 
 f: gravity, bias, springs, dampers, actuators, gravity compensation, fluid, what is applied. D has the damping of joints
-and, where the file asks for an implicit integrator, of actuators; K has the springs of joints that are stiff, h² k more
+and, where the file asks for an implicit integrator, of actuators and tendons; K has the springs of joints that are stiff, h² k more
 than STIFF of the inertia, and their force is then that at the end of the step. Without contacts, limits, constraints
 and stiff springs (1) is mj_step's own.
 
@@ -411,7 +411,7 @@ class Run:
         self.gaps = np.array(loaded.original.geom_gap), np.array(loaded.original.pair_gap)
         self.springs, self.spring_dof = springs_of(m)
         self.damping = np.array(m.dof_damping)
-        self.servo = implicit_servos(mujoco, m)
+        self.servo, self.cords = implicit_servos(mujoco, m), implicit_tendons(mujoco, m)
         self.none = np.zeros((0, 0))
         self.time = 0.0
         self.forget()
@@ -523,8 +523,12 @@ class Run:
     @property
     def implicit(self) -> tuple[Any, ...]:
         """What is taken at the end of a step: dampers, actuators, springs, their joints, and STIFF."""
-        servo = self.none if self.servo is None else self.servo_damping()
-        return self.damping, servo, self.springs, self.spring_dof, STIFF
+        more = self.none
+        if self.servo is not None:
+            more = self.servo_damping()
+        if self.cords is not None:
+            more = self.cord_damping() + (0.0 if more is self.none else more)
+        return self.damping, more, self.springs, self.spring_dof, STIFF
 
     def servo_damping(self) -> Dense:
         """What actuators add to D: momentᵀ diag(-∂force/∂velocity) moment."""
@@ -537,6 +541,13 @@ class Run:
         outside = (d.actuator_force <= m.actuator_forcerange[:, 0]) | (d.actuator_force >= m.actuator_forcerange[:, 1])
         damped[limited & outside] = 0.0
         return moment.T @ (np.maximum(damped, 0.0)[:, None] * moment)
+
+    def cord_damping(self) -> Dense:
+        """What tendons add to D: Jᵀ diag(damping) J."""
+        m, d = self.model, self.data
+        J = np.zeros((m.ntendon, m.nv))
+        self.mujoco.mju_sparse2dense(J, d.ten_J, m.ten_J_rownnz, m.ten_J_rowadr, m.ten_J_colind)
+        return J.T @ (self.cords[:, None] * J)  # type: ignore[index]  # asked for only where there are
 
     def advance(self, v: Vector, h: float) -> None:
         """To the end of the step with the velocity v: q, activations and time by MuJoCo's Euler step."""
@@ -619,10 +630,19 @@ def springs_of(m: Any) -> tuple[Vector, Indices]:
     return np.array(m.jnt_stiffness[sprung], float), np.array(m.jnt_dofadr[sprung], np.int64)
 
 
+def is_implicit(mujoco: Any, m: Any) -> bool:
+    """Does the file ask for an implicit integrator?"""
+    return m.opt.integrator in (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
+
+
+def implicit_tendons(mujoco: Any, m: Any) -> Vector | None:
+    """The damping of tendons, where it is taken at the end of a step."""
+    return np.array(m.tendon_damping) if is_implicit(mujoco, m) and m.tendon_damping.any() else None
+
+
 def implicit_servos(mujoco: Any, m: Any) -> tuple[Vector, Vector] | None:
     """∂force/∂velocity of actuators, constant and by control, where the file asks for an implicit integrator."""
-    implicit = (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
-    if m.nu == 0 or m.opt.integrator not in implicit or m.nu != len(m.actuator_biastype):
+    if m.nu == 0 or not is_implicit(mujoco, m) or m.nu != len(m.actuator_biastype):
         return None
     bias = np.where(m.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE, m.actuator_biasprm[:, 2], 0.0)
     gain = np.where(m.actuator_gaintype == mujoco.mjtGain.mjGAIN_AFFINE, m.actuator_gainprm[:, 2], 0.0)
@@ -706,6 +726,9 @@ def not_mapped(mujoco: Any, m: Any) -> list[str]:
     uneven = int((m.pair_friction[:, 0] != m.pair_friction[:, 1]).sum())
     coriolis = m.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICIT
     runge = m.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4
+    implicit = is_implicit(mujoco, m)
+    muscles = implicit and (m.actuator_gaintype == mujoco.mjtGain.mjGAIN_MUSCLE).any()
+    fluid = implicit and (m.opt.density > 0 or m.opt.viscosity > 0)
     flags = [name for name in SOFT_FLAGS if m.opt.enableflags & int(getattr(mujoco.mjtEnableBit, name))]
     said = (
         (rolling, f"rolling friction of {rolling} geoms or pairs (condim 6) left out, their spin kept"),
@@ -716,6 +739,8 @@ def not_mapped(mujoco: Any, m: Any) -> list[str]:
         (m.nplugin, f"{m.nplugin} plugins run as in MuJoCo, their contacts left out"),
         (runge, "steps are semi-implicit Euler's, not the Runge-Kutta steps that the file asks for"),
         (coriolis, "Coriolis forces are those of the start of a step, not implicit as the file asks for"),
+        (muscles, "muscles pull as at the start of a step, not implicitly as the file asks for"),
+        (fluid, "a fluid drags as at the start of a step, not implicitly as the file asks for"),
         (flags, f"settings of MuJoCo's own solver left out: {', '.join(flags)}"),
         (m.opt.noslip_iterations, "noslip_iterations left out, for nothing slips that should not"),
     )
