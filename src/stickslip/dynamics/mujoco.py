@@ -17,9 +17,9 @@ A step of size h is MuJoCo's semi-implicit Euler step with impulses of rigid con
     M̂ (v⁺ - v) = h f(q, v) + Aᵀ p + Gᵀ ν,       q⁺ = q moved by h v⁺,       M̂ = M + h D + h² K                     (1)
 
 f: gravity, bias, springs, dampers, actuators, gravity compensation, fluid, what is applied. D has the damping of joints
-and, where the file asks for an implicit integrator, of actuators and tendons; K has the springs of joints that are stiff, h² k more
-than STIFF of the inertia, and their force is then that at the end of the step. Without contacts, limits, constraints
-and stiff springs (1) is mj_step's own.
+and, where the file asks for an implicit integrator, of actuators and tendons; K has the springs of joints that are
+stiff, h² k more than STIFF of the inertia, and their force is then that at the end of the step. Without contacts,
+limits, constraints and stiff springs (1) is mj_step's own.
 
 Limits are rows 0 <= λ ⊥ u + gap / h >= 0, dry friction of joints and tendons rows |λ| <= h f, equality constraints rows
 u + RECOVERY g / h = 0. What a file has that is not among these is named in `left_out`, and once in a ModelWarning.
