@@ -328,7 +328,7 @@ def test_declarations_below_other_lines_and_worlds_that_cannot_float(tmp_path):
     text = f"<robot name='late'><link name='world'/><link name='a'>{inertial}</link>{joint}</robot>"
     path.write_text(f"\n<!-- by hand -->\n<?xml version='1.0'?>\n{text}")
     assert ss.load_model(path, quiet=True).velocities == 1
-    with pytest.raises(ss.InputError, match="floating is True for .*, expected False: its link 'world' is the world"):
+    with pytest.raises(ss.InputError, match=r"floating is True for .*, expected False: its link 'world' is the world"):
         ss.load_model(path, floating=True)
 
 
