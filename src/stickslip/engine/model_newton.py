@@ -15,7 +15,8 @@ steps short where contacts share a load; it is lowered after steps that help and
 engine/newton.py, and small in the first step, which is the last where contacts go on as they are. M is factorised
 from the leaves of the mechanism to its root, which fills nothing [1], and a row of X has entries where A has: those of
 the joints between its contact and the root. Only they are kept. One step is made even where the start is good enough:
-errors within tol, left alone, would add up.
+errors within tol, left alone, would add up. Where all this fails, it begins again from the best impulses with α = 1,
+changes that by less, and goes on over steps that make it worse.
 
 [1] Featherstone, Efficient factorization of the joint-space inertia matrix for branched kinematic trees, Int. J.
     Robotics Research 24 (2005) 487-500.
@@ -37,7 +38,9 @@ from stickslip.problems.residual import by_velocities, over
 from stickslip.solvers.linear import eliminate, substitute
 
 STEPS, PATIENCE, SATISFIED = 30, 6, 2  # at most, and how many without help end it, the latter within tol
-ALPHA, FIRST, LEAST, CHANGE = 1e-2, 1e-5, 1e-9, 10.0  # α: its scale, in the first step, at least, factor of a change
+MORE_STEPS, MORE_PATIENCE = 100, 20  # of the cautious ones
+ALPHA, FIRST, LEAST, GREATEST = 1e-2, 1e-5, 1e-9, 10.0  # α: its scale, in the first step, at least and at most
+CHANGE, CAUTIOUS = 10.0, 3.0  # factors by which it changes
 PART, SLIDES, STATE = 0, 1, 2  # columns of what a contact did
 CLOSER = 0.1  # share of tol that it goes down to
 UNSOLVED, SOLVED, CLOSE = 0, 1, 2  # within tol, and within CLOSER of it
@@ -203,36 +206,46 @@ def iterate(Y, place, q, c, s, mu, low, high, tol, r, y, u):
     inside(r, mu, low, high)
     error, good = judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
     best[:] = r
-    alpha, idle, steps, now = first_alpha(error, tol), 0, 0, good
-    while steps < STEPS and error < np.inf:
-        steps += 1
-        linearise(False, mu, mu, low, high, unscaled, r, u, F, A, B)
-        blocks(A, B, alpha, c, F, K)
-        if not reduced(Y, place, K, alpha, c, low, high, r, u, F, KY, S, dy):
+    steps, now = 0, good
+    for cautious in (False, True):
+        if cautious and (good >= SOLVED or not error < np.inf):
             break
-        if not eliminate(S, swaps):
-            break
-        substitute(S, swaps, dy)
-        for x in range(size):
-            total, at = F[x], place[block(x, k)]
-            for e in range(1, at[0] + 1):
-                total += KY[x, e] * dy[at[e]]
-            r[x] -= total
-        inside(r, mu, low, high)
-        reached, now = judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
-        helped = reached < error
-        idle, alpha = idle + 1, max(alpha / CHANGE, LEAST) if helped else alpha * CHANGE
-        if helped or (steps == 1 and now == CLOSE):
-            idle, error, good = 0, reached, now
-            best[:] = r
-        tired = idle == (SATISFIED if good >= SOLVED else PATIENCE)
-        if now == CLOSE or tired or not reached < np.inf:
-            break
-        if steps == 1:  # it was worth a try
-            alpha = min(ALPHA, max(math.sqrt(error) * ALPHA, LEAST))
-            if idle > 0:
-                r[:] = best
-                judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
+        if cautious:
+            r[:] = best
+            judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
+        alpha, change = (1.0, CAUTIOUS) if cautious else (first_alpha(error, tol), CHANGE)
+        last, idle, made = error, 0, 0
+        while made < (MORE_STEPS if cautious else STEPS) and error < np.inf:
+            made += 1
+            linearise(False, mu, mu, low, high, unscaled, r, u, F, A, B)
+            blocks(A, B, alpha, c, F, K)
+            if not reduced(Y, place, K, alpha, c, low, high, r, u, F, KY, S, dy):
+                break
+            if not eliminate(S, swaps):
+                break
+            substitute(S, swaps, dy)
+            for x in range(size):
+                total, at = F[x], place[block(x, k)]
+                for e in range(1, at[0] + 1):
+                    total += KY[x, e] * dy[at[e]]
+                r[x] -= total
+            inside(r, mu, low, high)
+            reached, now = judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
+            helped, try_out = reached < last, made == 1 and not cautious
+            idle, alpha = (0, max(alpha / change, LEAST)) if helped else (idle + 1, min(alpha * change, GREATEST))
+            if reached < error or (try_out and now == CLOSE):
+                error, good = reached, now
+                best[:] = r
+            tired = idle == (SATISFIED if good >= SOLVED else MORE_PATIENCE if cautious else PATIENCE)
+            if now == CLOSE or tired or not reached < np.inf:
+                break
+            if try_out:
+                alpha = min(ALPHA, max(math.sqrt(error) * ALPHA, LEAST))
+                if not helped:
+                    r[:] = best
+                    judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
+            last = reached if cautious else error
+        steps += made
     if now != CLOSE:
         r[:] = best
         error, good = judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
