@@ -607,22 +607,26 @@ def push(
 
 
 @main.command()
-@click.argument("files", nargs=-1, metavar="[SCENE.yaml|RUN.h5...|ROBOT.urdf|MODEL.xml]")
+@click.argument("files", nargs=-1, metavar="[SCENE.yaml|RUN.h5...|ROBOT.urdf [RUN.h5...]|MODEL.xml [RUN.h5...]]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Another opens it to others, who need its token.")
 @click.option("--port", default=8080, show_default=True, help="The next that is free where it is taken.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--keep", is_flag=True, help="Stay when the last tab is closed.")
-def view(files: tuple[str, ...], host: str, port: int, no_browser: bool, keep: bool) -> None:
-    """Open the lab in the browser: a scene that runs, a saved run or several of one scene, or a robot.
+@click.option("--floating", is_flag=True, help="The base of a URDF is free.")
+@click.option("--ground", type=float, metavar="Z", help="A plane at this height, for a robot without one.")
+def view(
+    files: tuple[str, ...], host: str, port: int, no_browser: bool, keep: bool, floating: bool, ground: float | None
+) -> None:
+    """Open the lab in the browser: a scene or a robot that runs, or saved runs: several of one scene, or those of a
+    robot, whose own file goes first.
 
     Without a file it begins with a tour. It ends when its last tab is closed, or with Ctrl-C.
     """
-    from stickslip.engine.trajectory import Trajectory
+    from stickslip.lab.opening import opened_files
     from stickslip.lab.tour import STOPS
     from stickslip.lab.view import view as open_lab
 
-    several = [Trajectory.load(file) for file in files] if len(files) > 1 else None
-    world = several or (files[0] if files else STOPS[0].scene())
+    world = opened_files(files, floating, ground) if files else STOPS[0].scene()
     settings = None if files else STOPS[0].settings
     lab = open_lab(world, host=host, port=port, browser=not no_browser, keep=keep, settings=settings)
     click.echo(f"The lab is at {lab.address}")
@@ -638,11 +642,13 @@ def view(files: tuple[str, ...], host: str, port: int, no_browser: bool, keep: b
 @click.argument("run", metavar="RUN.h5")
 @click.argument("page", metavar="RUN.html")
 @click.option("--ghost", "ghosts", multiple=True, metavar="OTHER.h5", help="A run of the same bodies, shown beside it.")
-def export(run: str, page: str, ghosts: tuple[str, ...]) -> None:
+@click.option("--model", metavar="MODEL.xml", help="Of a run of a robot, whose shapes are in its own file.")
+def export(run: str, page: str, ghosts: tuple[str, ...], model: str | None) -> None:
     """Write a saved run as one HTML file that replays it in any browser, without a network."""
-    from stickslip.engine.trajectory import Trajectory
+    from stickslip.lab.opening import loaded_runs
 
-    Trajectory.load(run).export(page, [Trajectory.load(other) for other in ghosts])
+    first, *others = loaded_runs((run, *ghosts), model)
+    first.export(page, others)
     click.echo(f"replay written to {page}, open it in a browser")
 
 

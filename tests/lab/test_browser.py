@@ -71,12 +71,22 @@ class Person:
     def press(self, button):
         self.tab.get_by_role("button", name=button, exact=True).click()
 
+    def row(self, label):
+        """Where a control is that has this label."""
+        return self.tab.locator("label", has_text=re.compile(f"^{re.escape(label)}$")).locator(
+            "xpath=ancestor::p[1]/../.."
+        )
+
     def fill(self, label, value):
         """Type a number beside a slider or into a field."""
-        row = self.tab.locator("label", has_text=re.compile(f"^{label}$")).locator("xpath=ancestor::p[1]/../..")
-        field = row.locator("input").last
+        field = self.row(label).locator("input").last
         field.fill(value)
         field.press("Enter")
+
+    def pick(self, label, option):
+        """One of a menu."""
+        self.row(label).locator("input").first.click()
+        self.tab.get_by_role("option", name=option, exact=True).click()
 
     def place(self, point):
         """Where a point of the world is on the screen."""
@@ -234,10 +244,9 @@ def test_a_click_on_the_strips_seeks(fresh):
 
 
 def test_a_click_on_the_map_sets_the_pose(fresh):
-    page = fresh.lab.page
+    page = fresh.lab.page.jam
     fresh.open("Jam")
-    page.subject.value = "arm of Peiret 2019"
-    page._sit_down(page.subject.value)
+    page.show("arm of Peiret 2019")
     assert np.isclose(page.desk.coupling().mu_jam, 0.4039, atol=1e-4)  # the worst pose of the paper
     fresh.tab.locator("#stickslip-map").wait_for()
     fresh.tab.get_by_text("it can jam").wait_for()
@@ -250,8 +259,7 @@ def test_a_click_on_the_map_sets_the_pose(fresh):
     fresh.tab.locator("#stickslip-map").click(position=place)
     wanted = share(page.desk.mechanism.map, across, up)
     fresh.until(lambda: np.allclose(page.desk.parameters, wanted, atol=0.02))
-    page.subject.value = "nothing"
-    page._sit_down("nothing")
+    page.show("nothing")
 
 
 def test_a_second_tab_sees_the_same(fresh, browser):

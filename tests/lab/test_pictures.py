@@ -7,8 +7,9 @@ import pytest
 
 import stickslip as ss
 from stickslip.lab import charts
-from stickslip.lab.jam import Desk, Place, arm_mechanism, cones, contact_coupling, rod_mechanism, share
-from stickslip.lab.marks import STATE_COLOURS, Look, joint_forces, marked, patches, usual_force
+from stickslip.lab.anchors import scene_anchor, scene_touch
+from stickslip.lab.jam import Desk, arm_mechanism, cones, rod_mechanism, share
+from stickslip.lab.marks import STATE_COLOURS, Look, joint_forces, marked, usual_force
 from stickslip.lab.ranges import in_words, load_range, step_determinacy
 from stickslip.lab.session import Session, Settings
 from stickslip.lab.tour import STOPS
@@ -85,7 +86,7 @@ def test_patches_have_their_size():
     with Session(scene, Settings(laws={"limit_surface": ss.LimitSurface()}, dt=1e-2)) as session:
         session.step(2).result(120)
         table = session.frame.contacts
-        size = patches(table, session.tracks[0].model)
+        size = session.first.patches(session.frame.instant)
         assert size.tolist() == [0.03]
         assert table.moment[0] < 0  # friction about the normal acts against the spin
         drawn = marked(table, session.frame.lasted, LOOK, size)["patches"]
@@ -202,11 +203,14 @@ def test_the_cone_of_a_contact_of_a_scene_is_that_of_friction_coupling():
     scene.add_capsule(radius=1e-3, length=1.0, mass=1.0, position=tuple(tip + 1e-3 * Z), orientation=lean)
     with Session(scene, Settings(dt=1e-4)) as session:
         session.step(1).result(60)
-        coupling, at, words = contact_coupling(session.tracks[0], session.frame, 0)
+        track, i = session.first, session.frame.instant
+        coupling = track.coupling(i, 0)
+        anchor = scene_anchor(track.world, track.model, track.state(i - 1), scene_touch(session.frame.contacts, 0))
     assert coupling.mu_jam == pytest.approx(4 / 3, rel=0.02)  # slender, but not infinitely
-    assert isinstance(at, Place)
-    assert "solution" in words
-    assert np.allclose(at.frame @ at.frame.T, np.eye(3))
+    alone = Desk(anchor.mechanism(["turn y"]), np.zeros(1)).coupling()
+    assert alone.mu_jam == pytest.approx(coupling.mu_jam, rel=1e-6)  # by rows of its own, and nothing else touches
+    assert np.allclose(alone.W, coupling.W, rtol=1e-6)
+    assert np.allclose(anchor.touch.frame @ anchor.touch.frame.T, np.eye(3))
 
 
 # ranges
@@ -218,7 +222,7 @@ def test_the_load_that_a_step_found_lies_in_its_range(stop, steps):
     with Session(stop.scene(), Settings(dt=stop.settings.dt)) as session:
         session.step(steps).result(120)
         frame = session.frame
-        found = step_determinacy(session.standing(True), frame.states[0], session.tracks[0].model, frame.lasted)
+        found = step_determinacy(*session.first.step_problem(frame.instant))
         loads = frame.contacts.impulse[:, 0] / frame.lasted
         for point, load in zip(frame.contacts.point, loads, strict=True):
             least, greatest, _ = load_range(found, point)
@@ -234,7 +238,7 @@ def test_four_feet_are_not_determined_and_a_ball_is():
     with Session(scene, Settings(dt=1e-2)) as session:
         session.step(5).result(60)
         frame = session.frame
-        found = step_determinacy(session.standing(True), frame.states[0], session.tracks[0].model, frame.lasted)
+        found = step_determinacy(*session.first.step_problem(frame.instant))
         of_ball = frame.contacts.body_a == 2
         least, greatest, unique = load_range(found, frame.contacts.point[of_ball][0])
         assert unique

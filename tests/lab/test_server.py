@@ -174,14 +174,19 @@ def test_what_cannot_be_shown_is_refused(world):
         ss.view(world, browser=False)
 
 
-def test_a_robot_begins_in_the_tab_of_jams(folder):
-    pytest.importorskip("pinocchio", reason="Pinocchio is missing: pip install 'stickslip[robots]'")
-    robot = Path(__file__).parents[2] / "examples/robots/arm.urdf"
+@pytest.mark.parametrize("name", ["arm.urdf", "gripper.xml"])
+def test_a_robot_has_a_tab_and_runs(folder, name):
+    pytest.importorskip("mujoco", reason="MuJoCo is missing: pip install 'stickslip[mujoco]'")
+    robot = Path(__file__).parents[2] / "examples/robots" / name
     with ss.view(robot, browser=False, port=PORT + 80, keep=True) as lab:
-        name = next(iter(lab.page.mechanisms))
-        assert lab.page.subject.value == name
-        assert "Jams from mu" in lab.page.verdict.content
-        assert "solution" in lab.page.verdict.content
+        lab.session.step(3).result(120)
+        tab, model = lab.page.robot, lab.session.robot
+        assert len(tab.controls) == len(model.actuators)
+        assert len(tab.joints) == sum(model.model.jnt_type >= 2)
+        q = lab.session.first.moment(3).q
+        assert all(np.isclose(slider.value, q[at]) for at, slider in tab.joints.items())
+        lab.session.open(STOPS[1].scene()).result(120)
+        assert lab.page.robot.tab is None
 
 
 # files

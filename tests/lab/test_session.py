@@ -9,9 +9,9 @@ import stickslip as ss
 from stickslip.engine.names import formulation
 from stickslip.engine.recorder import Record
 from stickslip.lab import tracks
-from stickslip.lab.session import ALL_LAWS, QUEUE, STIFF, Pull, Session, Settings, settings_of
+from stickslip.lab.session import ALL_LAWS, QUEUE, Session, Settings, settings_of
 from stickslip.lab.tour import STOPS
-from stickslip.lab.tracks import LiveTrack, RecordedTrack, joint_error, scene_at
+from stickslip.lab.tracks import STIFF, LiveTrack, Pull, RecordedTrack, joint_error, scene_at
 from stickslip.scene.compile import compile_scene
 
 G, DT = 9.81, 1e-2
@@ -264,7 +264,7 @@ def test_a_finished_run_is_shown_and_not_changed(tmp_path, monkeypatch):
         session.change(friction=0.1).result()
         with pytest.raises(ss.InputError, match="finished run"):
             session.drop("ball").result()
-        with pytest.raises(ss.InputError, match="finished run"):
+        with pytest.raises(ss.InputError, match="does not hold its scene"):
             session.standing()
         session.change(speed=50.0).result()
         session.play()

@@ -80,7 +80,7 @@ def test_the_page_has_the_motion_the_forces_and_the_states_of_the_run(run, tmp_p
 
 
 def test_the_strips_have_the_worst_of_every_bin(run):
-    few = replay.strips(run, bins=7)
+    few = replay.strips(run, replay.solids_of("export", run), bins=7)
     assert few["residual"].max() == run.residual.max()
     assert np.array_equal(few["time"][-1:], run.time[-1:])
     assert few["counts"].sum(axis=1)[-1] == run.contact_count[-1]

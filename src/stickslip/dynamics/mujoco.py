@@ -32,16 +32,16 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.checks import checked, number, shown, truth, vector
+from stickslip.checks import checked, fraction, not_negative, number, shown, truth, vector
 from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import (
     DIFFERENCE,
@@ -71,7 +71,7 @@ from stickslip.dynamics.model_rows import (
     identify,
     reach,
 )
-from stickslip.dynamics.model_scene import add_scene
+from stickslip.dynamics.model_scene import TIME_CONSTANT, add_scene, damping_ratio
 from stickslip.dynamics.pinocchio import FramePoint, contact_axes
 from stickslip.errors import InputError, ModelWarning
 from stickslip.problems.matrix import Dense, Indices, Vector
@@ -178,6 +178,7 @@ class LoadedModel:
     model: Any  # mujoco.MjModel, with MuJoCo's own softness and solver switched off
     original: Any  # mujoco.MjModel as the file has it
     left_out: tuple[str, ...]  # what of the file has no counterpart here, in sentences
+    again: Callable[..., LoadedModel] | None = None  # load_model with what it was given, but for other keywords
 
     contacts: tuple[ContactPoint, ...] = ()  # no fixed ones: see `instant` and `with_points`
 
@@ -337,6 +338,21 @@ class LoadedModel:
         reached = int((now.error[first + friction :] <= 0).sum())
         words = ((friction, "dry joint friction"), (reached, "joint limits"))
         return tuple(f"{word} ({count} rows)" for count, word in words if count)
+
+    @checked(friction=not_negative, restitution=fraction)
+    def with_surfaces(self, friction: float | None = None, restitution: float | None = None) -> LoadedModel:
+        """A copy whose surfaces all have this friction and restitution, those of the file where None."""
+        both = copy.copy(self.model), copy.copy(self.original)
+        for m in both:
+            if friction is not None:
+                for own, slide, spin in ((m.geom_friction, slice(0, 1), 1), (m.pair_friction, slice(0, 2), 2)):
+                    patch = own[:, spin] / np.where(own[:, 0] > 0, own[:, 0], np.inf)
+                    own[:, slide], own[:, spin] = friction, friction * patch
+                m.geom_condim[:] = np.maximum(m.geom_condim, 3)
+                m.pair_dim[:] = np.maximum(m.pair_dim, 3)
+            if restitution is not None:
+                m.geom_solref[:] = m.pair_solref[:] = TIME_CONSTANT, damping_ratio(restitution)
+        return replace(self, model=both[0], original=both[1])
 
     def with_points(self, *points: FramePoint) -> GeneralizedSystem:
         """The same mechanism with fixed contact points instead of its own shapes, for jam maps and families of poses.
@@ -687,7 +703,8 @@ def load_model(
         raise InputError(f"{OWNER}: {str(file)!r} has no joints, expected a model in which something can move{free}")
     notes += not_mapped(mujoco, original)
     name = file.stem if spec.modelname in ("", UNNAMED) else spec.modelname
-    loaded = LoadedModel(name, rigid(mujoco, copy.copy(original)), original, tuple(notes))
+    again = partial(load_model, path, floating=floating, ground=ground, scene=scene, quiet=True)
+    loaded = LoadedModel(name, rigid(mujoco, copy.copy(original)), original, tuple(notes), again)
     if notes and not quiet:
         warnings.warn(f"{OWNER}: of {str(file)!r}: {'; '.join(notes)}", ModelWarning, stacklevel=2)
     return loaded

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, positive, truth, vector, whole
+from stickslip.checks import checked, positive, several, text, truth, vector, whole
 from stickslip.dynamics.generalized import System, a_system
 from stickslip.engine.arguments import FORMULATION, SCHEME, seconds
 from stickslip.engine.engine import accepted, step_tolerance
+from stickslip.engine.recorder import Header
+from stickslip.engine.rows import METHODS
 from stickslip.engine.running import MOST_STEPS, step_failed
 from stickslip.engine.steppers import How, ModelStepper, Step, stepper_of
 from stickslip.engine.systems import SystemStep, applied_force
@@ -30,6 +32,8 @@ from stickslip.problems.matrix import Dense, Vector
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.solve import known_method
 from stickslip.solvers.status import Status
+
+THREE = several(3, "three numbers")
 
 
 class SystemSimulation:
@@ -173,10 +177,36 @@ class SystemSimulation:
         else:
             self._stepper.force = applied  # type: ignore[attr-defined]
 
+    @checked(body=text, force=THREE, torque=THREE)
+    def apply(self, body: str, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0)) -> None:
+        """A force and a torque on a body of a model, world axes, at its centre of mass, in all steps from now on; they
+        replace what was applied to it here before.
+
+        force      [N]
+        torque     [N m]
+        """
+        model = self._model("apply")
+        model.run.data.xfrc_applied[model.system.body(body)] = (*force, *torque)
+
     def _model(self, asked: str) -> ModelStepper:
         if not isinstance(self._stepper, ModelStepper):
             raise InputError(f"Simulation: {self.system.name!r} has no {asked}, expected a model of load_model")
         return self._stepper
+
+    # a record of it
+
+    @property
+    def header(self) -> Header:
+        """What a record of this run begins with: names, dt, formulation, solver, tol."""
+        how = self._how
+        said: Any = {"formulation": repr(how.formulation), "solver": str(how.solver), "scheme": self._stepper.scheme}
+        return self._stepper.header(dt=how.h, tol=how.tol, accept=self._accept, methods=METHODS, **said)
+
+    def columns(self) -> dict[str, Any]:
+        """The last step as a `Recorder` takes it, state and contacts with it."""
+        if self._last is None:
+            raise InputError("Simulation: there is no last step, expected `step()` before `columns()`")
+        return self._stepper.columns(*self._last)
 
     # what the last step was like
 
@@ -186,8 +216,7 @@ class SystemSimulation:
         stepper = self._stepper
         if self._last is None:
             return table_of((), np.zeros(0, np.int64), {name: np.zeros((0,)) for name in TABLE}, np.zeros(0, np.int64))
-        header = stepper.header(dt=self.dt, formulation="", solver="", tol=0.0) if not self._is_model else None
-        names = header.names if header is not None else self._model("contacts").system.geoms
+        names = self._model("contacts").system.geoms if self._is_model else self.header.names
         columns = stepper.columns(*self._last)
         found = {name: columns[f"contacts/{name}"] for name in TABLE if f"contacts/{name}" in columns}
         count = len(found["gap"])

@@ -64,13 +64,8 @@ def text(x: float, y: float, words: str, anchor: str, colour: str = INK, bold: b
 def chart(tracks: Sequence[tuple[str, Strips]], apart: Sequence[Strips], tol: float, now: float, script: str) -> str:
     """The strips of all tracks: the first, and others as ghosts. `apart`: of each ghost its distance from the first
     over time; `script` is run at a click."""
-    times = span(tracks, now)
-    panels = [residuals, energies, contacts]
-    if any(len(each["distance"]) for each in apart):
-        panels.append(lambda top, times, tracks, tol: distances(top, times, tracks, apart))
-    if any(np.any(strips.get("joint_error", 0.0)) for _, strips in tracks):
-        panels.append(lambda top, times, tracks, tol: joint_errors(top, times, tracks))
-    height = TALL * len(panels) + 16
+    times, panels = span(tracks, now), panels_of(tracks, apart)
+    height = tall(len(panels))
     drawn = "".join(panel(TALL * i, times, tracks, tol) for i, panel in enumerate(panels))
     axis = Axis(0.0, times, 0.0, 1.0)
     ticks = "".join(
@@ -83,6 +78,21 @@ def chart(tracks: Sequence[tuple[str, Strips]], apart: Sequence[Strips], tol: fl
         f'background:#fcfbf8;font:9.5px system-ui,sans-serif" onclick="{html.escape(script)}">{drawn}{ticks}'
         f'<path d="M{x:.1f} 2V{height - 14}" stroke="{INK}"/></svg>'
     )
+
+
+def panels_of(tracks: Sequence[tuple[str, Strips]], apart: Sequence[Strips]) -> list[Any]:
+    """The functions that draw them, each with what it needs."""
+    panels: list[Any] = [residuals, energies, contacts]
+    if any(len(each["distance"]) for each in apart):
+        panels.append(lambda top, times, tracks, tol: distances(top, times, tracks, apart))
+    if any(np.any(strips.get("joint_error", 0.0)) for _, strips in tracks):
+        panels.append(lambda top, times, tracks, tol: joint_errors(top, times, tracks))
+    return panels
+
+
+def tall(panels: int) -> int:
+    """How high a drawing with so many panels is."""
+    return TALL * panels + 16
 
 
 def span(tracks: Sequence[tuple[str, Strips]], now: float) -> tuple[float, float]:
@@ -141,7 +151,7 @@ def energies(top: float, times: tuple[float, float], tracks: Sequence[tuple[str,
     totals = [strips["kinetic"] + strips["potential"] for _, strips in tracks]
     high = max((float(np.max(total[np.isfinite(total)], initial=0.0)) for total in totals), default=0.0) or 1.0
     axis, first = Axis(top, times, 0.0, high), tracks[0][1]
-    parts = [axis.frame("energy [J]", [(0.0, "0"), (high, f"{high:.3g}")])]
+    parts = [axis.frame("energy [J]", [(0.0, "0"), (high, short(high))])]
     parts.append(axis.line(first["time"], first["kinetic"], KINETIC))
     parts.append(axis.line(first["time"], first["potential"], POTENTIAL))
     for k, ((_, strips), total) in enumerate(zip(tracks, totals, strict=True)):
@@ -178,7 +188,7 @@ def distances(
 ) -> str:
     high = max((float(np.max(each["distance"], initial=0.0)) for each in apart), default=0.0) or 1e-12
     axis = Axis(top, times, 0.0, high)
-    parts = [axis.frame("distance of ghosts from the first [m]", [(0.0, "0"), (high, f"{high:.2g}")])]
+    parts = [axis.frame("distance of ghosts from the first [m]", [(0.0, "0"), (high, short(high))])]
     parts += [axis.line(each["time"], each["distance"], ghost_colour(k + 1), 1.6) for k, each in enumerate(apart)]
     return "".join(parts)
 
@@ -192,6 +202,11 @@ def joint_errors(top: float, times: tuple[float, float], tracks: Sequence[tuple[
     for k, (t, value) in enumerate(shown):
         parts.append(axis.line(t, value, PALETTE[0] if k == 0 else ghost_colour(k)))
     return "".join(parts)
+
+
+def short(value: float) -> str:
+    """Three digits, two where it needs an exponent."""
+    return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 
 def thinned(which: Integers) -> Integers:

@@ -1,6 +1,7 @@
 """Where friction coupling makes a contact jam, as the lab shows it: a pose, the map it lies on, and both cones.
 
-A `Desk` has a mechanism, a pose and a coefficient of friction. In space, at the contact, it shows Coulomb's cone of
+A `Desk` has a mechanism, a pose and a coefficient of friction. The mechanism is one of the papers', or the scene or
+robot that the lab shows (lab/anchors.py). In space, at the contact, it shows Coulomb's cone of
 forces of unit normal component, and the generalized cone of the velocity changes W λ that they make
 (analysis/coupling.py), both with their axis along the normal; where the latter dips below the tangent plane friction
 closes the contact. e_jam is the slip direction that jams first, the locking sector those that jam. How many solutions
@@ -10,7 +11,6 @@ there are is asked of a contact that slides along e_jam.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,19 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.analysis.coupling import FrictionCoupling, friction_coupling, scene_contacts
-from stickslip.analysis.jamming import Family, JamMap, arm_family, jam_map, robot_family, rod_family, shown
+from stickslip.analysis.coupling import FrictionCoupling, friction_coupling
+from stickslip.analysis.jamming import Family, JamMap, arm_family, jam_map, rod_family, shown
 from stickslip.analysis.solvability import solvability
-from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.mechanisms import ARM_HEIGHT, ARM_LENGTHS
-from stickslip.dynamics.pinocchio import FramePoint, Robot, load_robot
-from stickslip.errors import InputError
-from stickslip.friction.stabilisation import TOUCHING
-from stickslip.lab.session import Frame
-from stickslip.lab.tracks import LiveTrack, scene_at
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.scene.model import Floats, Integers
-from stickslip.scene.scene import Scene
 
 RESOLUTION = {1: 120, 2: 48}  # values of each parameter of a map, by how many there are
 RIM = 64  # points of a cone's rim
@@ -51,12 +44,13 @@ class Mechanism:
 
     name: str
     family: Family
-    segments: Callable[[Vector], Floats]  # of q: links (k, 2, 3) in space
     place: Callable[[Vector], Place]  # of q: its contact
+    segments: Callable[[Vector], Floats] | None = None  # of q: links (k, 2, 3); None where the lab's own world is drawn
+    resolution: int | None = None  # of its map
 
     @cached_property
     def map(self) -> JamMap:
-        return jam_map(self.family, RESOLUTION[len(self.family.ranges)])
+        return jam_map(self.family, self.resolution or RESOLUTION[len(self.family.ranges)])
 
 
 def rod_mechanism() -> Mechanism:
@@ -66,7 +60,7 @@ def rod_mechanism() -> Mechanism:
         centre = np.array([x, y, z])
         return np.array([[centre - half, centre + half]])
 
-    return Mechanism("Painlevé's rod", rod_family(), segments, lambda q: Place(np.zeros(3), FLOOR))
+    return Mechanism("Painlevé's rod", rod_family(), lambda q: Place(np.zeros(3), FLOOR), segments)
 
 
 def arm_mechanism() -> Mechanism:
@@ -81,50 +75,10 @@ def arm_mechanism() -> Mechanism:
         return np.stack([found[:-1], found[1:]], axis=1)
 
     across = np.array([(0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (1.0, 0.0, 0.0)])  # against the turn, and outwards
-    return Mechanism("arm of Peiret 2019", arm_family(), segments, lambda q: Place(corners(q)[-1], across))
+    return Mechanism("arm of Peiret 2019", arm_family(), lambda q: Place(corners(q)[-1], across), segments)
 
 
 FLOOR = np.array([(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])
-
-
-def robot_mechanism(path: str | os.PathLike[str]) -> Mechanism:
-    """A robot by its first two joints, with the last of its frames on the plane z = 0 (or wherever that is)."""
-    bare = load_robot(path)
-    frames = [frame.name for frame in bare.model.frames if frame.parentJoint > 0]
-    if not frames:
-        raise InputError(f"lab: {os.fspath(path)!r} has no frame behind a joint, expected a robot that moves")
-    robot = load_robot(path, FramePoint(frames[-1], friction=0.5))
-    turning = [name for name in robot.joints if robot.model.joints[robot.model.getJointId(name)].nv == 1]
-    if not turning:
-        raise InputError(f"lab: {robot.name!r} has no joint of one degree of freedom, expected one at least")
-    ranges = {name: bounded(robot, name) for name in turning[-2:]}
-    return Mechanism(robot.name, robot_family(robot, ranges), lambda q: links(robot, q), lambda q: tip(robot, q))
-
-
-def bounded(robot: Robot, joint: str) -> tuple[float, float]:
-    """The limits of a joint, a turn or a metre where it has none."""
-    low, high = robot.limits(joint)
-    far = 1.0 if robot.is_prismatic(joint) else math.pi
-    return max(low, -far), min(high, far)
-
-
-def links(robot: Robot, q: Vector) -> Floats:
-    """From each joint to the one before, and to the contact."""
-    import pinocchio as pin
-
-    pin.forwardKinematics(robot.model, robot.data, q)
-    pin.updateFramePlacements(robot.model, robot.data)
-    at = [np.array(place.translation) for place in robot.data.oMi]
-    found = [(at[parent], at[joint]) for joint, parent in enumerate(robot.model.parents) if joint > 0]
-    last = robot.model.frames[robot.model.nframes - 1]
-    found.append((at[last.parentJoint], np.array(robot.data.oMf[robot.model.nframes - 1].translation)))
-    return np.array(found)
-
-
-def tip(robot: Robot, q: Vector) -> Place:
-    axes = np.zeros((3, 3))
-    fill_frame(0.0, 0.0, 1.0, False, axes)
-    return Place(links(robot, q)[-1, 1], axes)
 
 
 class Cones(NamedTuple):
@@ -194,14 +148,15 @@ class Desk:
     def exists(self) -> bool:
         return self.mechanism.family.exists(*self.parameters.tolist())
 
-    def coupling(self) -> FrictionCoupling:
-        return friction_coupling(self.system, q=self.q)
+    def coupling(self, q: Vector | None = None) -> FrictionCoupling:
+        """In this pose, or at q."""
+        q = self.q if q is None else q
+        return friction_coupling(self.system(q), q=q)
 
-    @property
-    def system(self) -> Any:
+    def system(self, q: Vector) -> Any:
         """With this friction, and with the plane where the point is."""
         system: Any = self.mechanism.family.system
-        (point,), q = system.contacts, self.q
+        (point,) = system.contacts
         away = point.gap(q)
         touching = replace(point, gap=lambda q: point.gap(q) - away, friction=self.mu, friction_kinetic=None)
         return replace(system, contacts=(touching,))
@@ -215,39 +170,21 @@ class Desk:
         )
         if not self.exists:
             return f"{pose}: there is no such pose."
-        return f"{pose}\n\n{explained(self.coupling(), self.mu)}\n\n{self.solutions()}"
+        return f"{pose}\n\n{self.at(self.q)}"
 
-    def solutions(self) -> str:
+    def at(self, q: Vector) -> str:
+        """The coupling and the solutions at q, in words."""
+        return f"{explained(self.coupling(q), self.mu)}\n\n{self.solutions(q)}"
+
+    def solutions(self, q: Vector | None = None) -> str:
         """Of the contact while it slides along e_jam."""
-        coupling, system, q = self.coupling(), self.system, self.q
+        q = self.q if q is None else q
+        coupling, system = self.coupling(q), self.system(q)
         if not coupling.e_jam.any():
             return "Sliding never jams it: there is one solution whatever the friction."
         slip = np.concatenate([[0.0], SLIP * coupling.e_jam])
         v = np.linalg.lstsq(coupling.A, slip, rcond=None)[0]
         return f"Sliding along e_jam with {SLIP:g} m/s: {solvability(system, q=q, v=v).describe()}"
-
-
-def contact_coupling(track: LiveTrack, frame: Frame, row: int) -> tuple[FrictionCoupling, Place, str]:
-    """Of a contact of the step that led to a frame, as the scene stood before it; and its solutions in words."""
-    scene, table = scene_at(track.scene, track.state(max(0, frame.instant - 1))), frame.contacts
-    touching = np.flatnonzero(table.gap <= TOUCHING)
-    pairs = scene_contacts(scene)
-    if row not in touching:
-        raise InputError("lab: this contact is apart, expected one that touches")
-    number = int(np.searchsorted(touching, row))
-    bodies = {table.names[table.body_a[row]], table.names[table.body_b[row]]}
-    if number >= len(pairs) or set(pairs[number]) != bodies:
-        raise InputError("lab: this contact is not among those that touch before the step, expected one that is")
-    frame_of = np.array([table.normal[row], table.tangent[row], np.cross(table.normal[row], table.tangent[row])])
-    return friction_coupling(scene, contact=number), Place(table.point[row], frame_of), count_of(scene)
-
-
-def count_of(scene: Scene) -> str:
-    """How many solutions the scene has as it stands, in words."""
-    try:
-        return f"All contacts together: {solvability(scene).describe().splitlines()[0]}"
-    except (InputError, RuntimeError) as error:
-        return f"How many solutions there are is not said: {error}"
 
 
 def explained(coupling: FrictionCoupling, mu: float) -> str:

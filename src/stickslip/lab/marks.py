@@ -18,7 +18,7 @@ from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.model import Floats, Integers, Model, State
 from stickslip.scene.values import rotated
 from stickslip.view.figures import COLOUR, OPEN, SLIP, STICK
-from stickslip.view.solids import along, product, quaternions
+from stickslip.view.solids import along, product, quaternions, rgb
 
 HEAD = 6.0  # length of an arrow's head, in radii of its shaft
 MARK = {OPEN: "ring", STICK: "box", SLIP: "dart"}  # the mesh of a state
@@ -50,10 +50,6 @@ class Look(NamedTuple):
     states: bool = True
     gaps: bool = False
     patches: bool = True
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 STATE_COLOURS = np.array([rgb(COLOUR[state]) for state in ContactState], np.uint8)
@@ -116,13 +112,6 @@ def marked(table: ContactTable, lasted: float, look: Look, patch: Floats) -> dic
         scale = np.column_stack([patch[own], patch[own], np.full(len(own), look.thin)])
         layers["patches"] = Instances(table.point[own], upright[own], scale, colour[own], own)
     return layers
-
-
-def patches(table: ContactTable, model: Model | None) -> Floats:
-    """(m,) the sizes of the patches, which a finished run does not tell   [m]."""
-    if model is None or not len(table):
-        return np.zeros(len(table))
-    return model.patch[model.shape_material[table.shape_a], model.shape_material[table.shape_b]]
 
 
 def joint_forces(header: Header, model: Model, state: State, impulse: Floats, lasted: float) -> tuple[Floats, Floats]:

@@ -12,9 +12,11 @@ import numpy as np
 
 from stickslip.engine.names import FORMULATIONS
 from stickslip.errors import InputError, replacing, writing
+from stickslip.lab.opening import MODELS
 from stickslip.lab.session import Session
 from stickslip.scene.files import Named, RunSettings, save_scene
 
+READABLE = (".yaml", ".yml", ".h5", ".hdf5", *MODELS)
 NAME = re.compile(r"\w[\w .+-]{0,80}")
 WIDE, TALL = 1280, 720  # of pictures
 PICTURES, RATE = 240, 30  # of a film at most, and a second
@@ -28,6 +30,11 @@ class Exports:
         self.session, self.folder = session, folder.resolve()
         film = ("mp4",) if shutil.which("ffmpeg") else ()
         self.kinds: tuple[str, ...] = ("html", "png", *film, "yaml", "h5")
+
+    def readable(self) -> list[str]:
+        """The files of the folder that the lab can open; none that a link leads out of it."""
+        found = [path for path in sorted(self.folder.iterdir()) if path.suffix.lower() in READABLE and path.is_file()]
+        return [path.name for path in found if path.resolve().parent == self.folder]
 
     def path(self, name: str, kind: str) -> Path:
         if not NAME.fullmatch(name) or kind not in self.kinds:

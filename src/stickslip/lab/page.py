@@ -10,126 +10,49 @@ into a text field that nobody sees, which does report.
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from stickslip.engine.trajectory import ContactTable
 from stickslip.errors import InputError, RangeFailed, SolveFailed
 from stickslip.lab import charts
-from stickslip.lab.jam import Desk, Mechanism, arm_mechanism, cones, contact_coupling, explained, rod_mechanism, share
-from stickslip.lab.marks import JOINT_COLOUR, Instances, Look, arrows, joint_forces, marked, patches, rgb, usual_force
+from stickslip.lab.jam_tab import JamTab
+from stickslip.lab.marks import JOINT_COLOUR, Instances, Look, arrows, joint_forces, marked, usual_force
+from stickslip.lab.opening import opened
 from stickslip.lab.output import Exports
 from stickslip.lab.ranges import in_words, step_determinacy
-from stickslip.lab.session import ALL_LAWS, MOST_TRACKS, Frame, Pull, Session
+from stickslip.lab.robot_tab import RobotTab
+from stickslip.lab.session import ALL_LAWS, MOST_TRACKS, Frame, Session, Settings
 from stickslip.lab.tour import STOPS
-from stickslip.lab.tracks import free_bodies
+from stickslip.lab.tracks import Pull, free_bodies
+from stickslip.lab.widgets import Batch, Clickable, aim_cameras, on_change
 from stickslip.problems.contact_states import State as ContactState
-from stickslip.scene.model import Floats, Kind
+from stickslip.scene.model import Kind
 from stickslip.scene.values import rotated
 from stickslip.solvers.solve import METHODS
-from stickslip.view.figures import COLOUR, INK, NAME, PAPER
-from stickslip.view.jam_maps import draw_contours, draw_line, in_units
-from stickslip.view.solids import MESHES, Mesh, along, meshes_of, parts_of, placed
-from stickslip.view.trajectories import PALETTE, WRONG
+from stickslip.view.figures import COLOUR, INK, NAME
+from stickslip.view.solids import MESHES, View, along, placed, rgb
+from stickslip.view.trajectories import PALETTE
 
 SLOW = 0.3  # seconds between two drawings of strips, paths and numbers
 PATH_POINTS, PATHS = 150, 12  # of a path, and bodies that have one
 DETERMINED = 40  # contacts up to which ranges are computed
 UP = np.array([0.0, 0.0, 1.0])
-STILL = (205, 200, 190)  # colour of what is not free
 LAYERS = {
     "shafts": "tube", "heads": "dart", "cones": "cone", "ring": "ring", "box": "box", "dart": "dart", "gaps": "tube",
     "patches": "ring",
 }  # fmt: skip
-CHOSEN = "the chosen contact of the scene"
+STRIPS_WIDE, STRIPS_TOP = 430, 62  # of the panel of strips: its width, and what it has beside them   [pixels]
+NO_FILE, TOUR = "a file", "a tour of three scenes"
 NUMBERS = "Click on a contact to see its numbers."
 
 
-class Batch:
-    """Instances of one unit mesh under one handle, with room that doubles."""
-
-    def __init__(self, server: Any, name: str, mesh: Mesh, prepare: Callable[[Any], None] | None = None, **look: Any):
-        self.server, self.name, self.mesh, self.prepare, self.look = server, name, mesh, prepare, look
-        self.room, self.count = 0, 0
-        self.handle: Any = None
-
-    def show(self, position: Floats, quaternion: Floats, scale: Floats | None = None, colour: Any = None) -> None:
-        """These instances and no others; scales and colours may be left as they were where the number stays."""
-        n = len(position)
-        if n == 0 and self.count == 0:
-            return
-        if n > self.room or self.handle is None:
-            self._make(max(16, 1 << (n - 1).bit_length()))
-        changed = n != self.count
-        self.count = n
-        handle = self.handle
-        handle.batched_positions = self._padded(position, (0.0, 0.0, 0.0))
-        handle.batched_wxyzs = self._padded(quaternion, (1.0, 0.0, 0.0, 0.0))
-        if scale is not None or changed:
-            handle.batched_scales = self._padded(np.ones((n, 3)) if scale is None else scale, (1e-9, 1e-9, 1e-9))
-        if colour is not None:
-            handle.batched_colors = self._padded(colour, (0, 0, 0)).astype(np.uint8)
-
-    def _padded(self, rows: Any, filler: tuple[float, ...]) -> Any:
-        out = np.tile(np.array(filler, np.float32), (self.room, 1))
-        out[: len(rows)] = rows
-        return out
-
-    def _make(self, room: int) -> None:
-        self.room = room
-        none = np.zeros((room, 3), np.float32)
-        self.handle = self.server.scene.add_batched_meshes_simple(
-            self.name, self.mesh.vertices, self.mesh.faces,
-            batched_wxyzs=np.tile(np.array([1.0, 0, 0, 0], np.float32), (room, 1)), batched_positions=none,
-            batched_scales=none + 1e-9, batched_colors=none.astype(np.uint8), lod="off", cast_shadow=False,
-            receive_shadow=False, **self.look,
-        )  # fmt: skip
-        if self.prepare is not None:
-            self.prepare(self.handle)
-
-    def remove(self) -> None:
-        if self.handle is not None:
-            self.handle.remove()
-        self.room, self.count, self.handle = 0, 0, None
-
-
-class Clickable:
-    """HTML whose clicks are reported: at which shares of its width and height."""
-
-    def __init__(self, server: Any, label: str, clicked: Callable[[float, float], None]) -> None:
-        gui = server.gui
-        self.field = gui.add_text(label, "")
-        name = self.field._impl.uuid
-        gui.add_html(
-            f'<style>div:has(> div > div > p > label[for="{name}"]), div:has(> div > p > label[for="{name}"])'
-            "{position:absolute!important;opacity:0;height:0;overflow:hidden;pointer-events:none}</style>"
-        )
-        self.handle = gui.add_html("")
-        self.script = (
-            "var b=this.getBoundingClientRect(),"
-            f"i=document.querySelector('label[for=\"{name}\"]').closest('p').parentElement.parentElement.querySelector('input');"
-            "Object.getOwnPropertyDescriptor(HTMLInputElement.prototype,'value').set.call(i,"
-            "[(event.clientX-b.left)/b.width,(event.clientY-b.top)/b.height,Date.now()].join(' '));"
-            "i.dispatchEvent(new Event('input',{bubbles:true}))"
-        )
-
-        @self.field.on_update
-        def _(event: Any) -> None:
-            if event.client is not None:
-                across, down = (float(word) for word in self.field.value.split()[:2])
-                clicked(across, down)
-
-
 class Page:
-    def __init__(self, session: Session, server: Any, exports: Exports, mechanism: Mechanism | None = None) -> None:
+    def __init__(self, session: Session, server: Any, exports: Exports) -> None:
         self.session, self.server, self.exports = session, server, exports
         self.generation, self.bodies, self.ghosts = -1, {}, []  # type: ignore[var-annotated]
         self.layers: dict[str, Batch] = {}
@@ -137,19 +60,14 @@ class Page:
         self.ranges = ""  # what determinacy says of it
         self.usual, self.drawn_at, self.charted = 0.0, 0.0, (-1, -1)
         self.frame: Frame | None = None
-        self.desk: Desk | None = None
-        self.mechanisms = {m.name: m for m in (mechanism, rod_mechanism(), arm_mechanism()) if m is not None}
-        self.times = (0.0, 1.0)
+        self.times, self.panels = (0.0, 1.0), 0
+        self.away = 1.0  # how far the camera stands back, as a multiple of what is usual
         self.grids: list[Any] = []
         self.lines: list[Any] = []
-        self.posed = -1  # instant whose cones are drawn
         self._prepare()
         self._controls()
         session.listeners.append(self.show)
         session.post(lambda s: None)
-        if mechanism is not None:
-            self.subject.value = mechanism.name
-            self._sit_down(mechanism.name)
 
     # set-up
 
@@ -164,7 +82,7 @@ class Page:
         scene.add_light_ambient("/light/all", intensity=0.6)
         scene.add_light_directional("/light/sun", intensity=1.2, position=(4.0, -6.0, 9.0), cast_shadow=False)
         self.world = scene.add_frame("/world", show_axes=False)
-        self.desk_frame = scene.add_frame("/desk", show_axes=False, visible=False)
+        self.origin = scene.add_frame("/world/origin", visible=False)
         for layer, mesh in LAYERS.items():
             look: dict[str, Any] = {"side": "double", "opacity": 0.3} if layer == "cones" else {}
             self.layers[layer] = Batch(
@@ -174,7 +92,6 @@ class Page:
             self.layers[name] = Batch(self.server, f"/world/{name}", MESHES[mesh])
         self.which: dict[str, Any] = {}
         self.spring = Batch(self.server, "/world/spring", MESHES["tube"])
-        self.links = Batch(self.server, "/desk/links", MESHES["tube"])
 
     def _clicks(self, layer: str, handle: Any) -> None:
         @handle.on_click
@@ -190,36 +107,32 @@ class Page:
             self.slider = gui.add_slider("time [s]", 0.0, 1.0, 1e-4, 0.0)
             self.status = gui.add_markdown("")
         self.tabs = gui.add_tab_group()
+        self.robot = RobotTab(self.server, self.session, self.tabs)
         with self.tabs.add_tab("Scene"):
             self._scene_tab()
         with self.tabs.add_tab("Contacts"):
             self._contacts_tab()
         with self.tabs.add_tab("Jam"):
-            self._jam_tab()
+            self.jam = JamTab(self.server, self.session, self.world)
         with self.tabs.add_tab("Export"):
             self._export_tab()
         self.panel = gui.add_panel()
         with self.panel.add_tab("Strips"):
             self.strips = Clickable(self.server, "clicked strips", self._seek_strip)
-        self.panel.float(x=12, y=-12, width=430, height=330)
+        self.panel.float(x=12, y=-12, width=STRIPS_WIDE, height=STRIPS_TOP + charts.tall(3))
         go = {
             "run": self.session.play, "pause": self.session.pause, "step": self.session.step,
             "back": lambda: self.session.step(-1), "reset": self.session.reset,
         }  # fmt: skip
         self.buttons.on_click(lambda event: go[event.target.value]())
-        self._on(self.slider, self.session.seek)
-
-    def _on(self, control: Any, act: Callable[[Any], Any]) -> None:
-        """Have a person's change of a control do something; what is set from here does nothing."""
-
-        @control.on_update
-        def _(event: Any) -> None:
-            if event.client is not None:
-                act(control.value)
+        on_change(self.slider, self.session.seek)
 
     def _scene_tab(self) -> None:
         gui, session, settings = self.server.gui, self.session, self.session.settings
-        tour = gui.add_dropdown("start here", ("a tour of three scenes", *(stop.title for stop in STOPS)))
+        self.tour = gui.add_dropdown("start here", (TOUR, *(stop.title for stop in STOPS)))
+        self.files = gui.add_dropdown(
+            "open", (NO_FILE, *self.exports.readable()), hint="of the folder it was started in"
+        )
         self.words = gui.add_markdown("")
         laws = tuple(dict.fromkeys((*settings.laws, *ALL_LAWS)))
         chosen = [*settings.laws, *(["none"] * MOST_TRACKS)][:MOST_TRACKS]
@@ -238,6 +151,7 @@ class Page:
         self.tol = gui.add_dropdown("tol", ("default", "1e-4", "1e-6", "1e-8", "1e-10", "1e-12"))
         self.speed = gui.add_dropdown("speed", ("0.05", "0.1", "0.25", "0.5", "1", "2", "5"), initial_value="1")
         drop = gui.add_button_group("drop in", ("box", "ball"))
+        camera = gui.add_button_group("camera", ("see all",))
         self.paths_on = gui.add_checkbox("paths", True)
 
         def surfaces(_: Any = None) -> None:
@@ -257,17 +171,19 @@ class Page:
             self._change(laws=list(dict.fromkeys(names)))
 
         for law in self.laws:
-            self._on(law, formulations)
-        self._on(self.dt, lambda value: self._change(dt=float(value)))
-        self._on(self.friction, slid(self.own_friction))
-        self._on(self.restitution, slid(self.own_restitution))
-        self._on(self.own_friction, surfaces)
-        self._on(self.own_restitution, surfaces)
-        self._on(self.solver, lambda value: self._change(solver=None if value == "default" else value))
-        self._on(self.tol, lambda value: self._change(tol=None if value == "default" else float(value)))
-        self._on(self.speed, lambda value: self._change(speed=float(value)))
-        self._on(tour, lambda value: self.visit(value))
+            on_change(law, formulations)
+        on_change(self.dt, lambda value: self._change(dt=float(value)))
+        on_change(self.friction, slid(self.own_friction))
+        on_change(self.restitution, slid(self.own_restitution))
+        on_change(self.own_friction, surfaces)
+        on_change(self.own_restitution, surfaces)
+        on_change(self.solver, lambda value: self._change(solver=None if value == "default" else value))
+        on_change(self.tol, lambda value: self._change(tol=None if value == "default" else float(value)))
+        on_change(self.speed, lambda value: self._change(speed=float(value)))
+        on_change(self.tour, self.visit)
+        on_change(self.files, self.open_file)
         drop.on_click(lambda event: session.drop(event.target.value))
+        camera.on_click(lambda event: self.look_at_all())
 
     def _contacts_tab(self) -> None:
         gui = self.server.gui
@@ -289,27 +205,9 @@ class Page:
             self.show_forces, self.show_cones, self.show_states, self.show_gaps, self.show_patches, self.show_joints,
             self.scaling, self.fixed, self.least,
         ):  # fmt: skip
-            self._on(control, lambda _: self.session.post(lambda s: None))
-        self._on(self.clear, self._opacity)
-        self._on(self.choice, lambda value: self.choose(None if value == "none" else int(value.split()[0])))
-
-    def _jam_tab(self) -> None:
-        gui = self.server.gui
-        options = ("nothing", CHOSEN, *self.mechanisms)
-        self.subject = gui.add_dropdown("show", options)
-        self.mu = gui.add_slider("friction μ", 0.0, 3.0, 0.01, 0.8)
-        self.map = Clickable(self.server, "clicked map", self._click_map)
-        self.parameters = [gui.add_slider(f"parameter {k + 1}", 0.0, 1.0, 1e-3, 0.5, visible=False) for k in range(2)]
-        self.verdict = gui.add_markdown("Choose a mechanism, or a contact in the tab *Contacts*.")
-        gui.add_html(
-            '<div style="padding:0 10px;font-size:0.85em"><span style="color:#1f6fd6">blue</span>: Coulomb\'s cone of '
-            'forces; <span style="color:#f2711c">orange</span>: the generalized cone of velocity changes they make; '
-            '<span style="color:#c2394b">red</span>: e_jam, and the slip directions that jam</div>'
-        )
-        self._on(self.subject, self._sit_down)
-        self._on(self.mu, lambda value: self._pose(mu=float(value)))
-        for k, slider in enumerate(self.parameters):
-            self._on(slider, partial(self._parameter, k))
+            on_change(control, lambda _: self.session.post(lambda s: None))
+        on_change(self.clear, self._opacity)
+        on_change(self.choice, lambda value: self.choose(None if value == "none" else int(value.split()[0])))
 
     def _export_tab(self) -> None:
         gui = self.server.gui
@@ -322,6 +220,7 @@ class Page:
             self.written.content = f"writing {event.target.value} …"
             try:
                 self.written.content = self.exports.write(event.target.value, name.value, event.client)
+                self.files.options = (NO_FILE, *self.exports.readable())
             except (InputError, SolveFailed, TimeoutError, RuntimeError) as error:
                 self.written.content = str(error)
 
@@ -335,16 +234,34 @@ class Page:
         stop = next((each for each in STOPS if each.title == title), None)
         if stop is None:
             return
-        self.words.content = stop.words
+        self.words.content, self.away, self.files.value = stop.words, stop.away, NO_FILE
+        self.tour.value = title
         self.show_cones.value = stop.cones
-        chosen = [*stop.settings.laws, *(["none"] * MOST_TRACKS)]
-        for control, law in zip(self.laws, chosen, strict=False):
+        self._open(stop.scene(), stop.settings, stop.title)
+
+    def open_file(self, name: str) -> None:
+        """A scene, a run or a robot of the folder."""
+        if name not in self.exports.readable():
+            return
+        try:
+            world, settings, title = opened(self.exports.folder / name)
+            self.words.content, self.away, self.tour.value = "", 1.0, TOUR
+            self._open(world, settings, title)
+        except (InputError, OSError) as error:
+            self.words.content = f"**{error}**"
+
+    def _open(self, world: Any, settings: Settings, title: str) -> None:
+        """Another world, with the controls as it has them."""
+        names = [*settings.laws, *(["none"] * MOST_TRACKS)][:MOST_TRACKS]
+        for control, law in zip(self.laws, names, strict=True):
+            if law not in control.options:
+                control.options = (*control.options, law)
             control.value = law
-        self.dt.value, self.speed.value = stop.settings.dt, f"{stop.settings.speed:g}"
+        self.dt.value, self.speed.value = settings.dt, f"{settings.speed:g}"
         self.own_friction.value = self.own_restitution.value = False
-        self.subject.value = "nothing"
-        self._sit_down("nothing")
-        self.session.open(stop.scene(), stop.settings, stop.title)
+        self.solver.value = self.tol.value = "default"
+        self.jam.show("nothing")
+        self.session.open(world, settings, title)
 
     def _seek_strip(self, across: float, down: float) -> None:
         self.session.seek(charts.time_at(across, self.times))
@@ -360,20 +277,15 @@ class Page:
             one = frame.contacts[contact]
             self.chosen, self.ranges = (one.shape_a, one.shape_b, one.feature), self._range(contact, frame)
         self._tell(frame)
-        if self.subject.value == CHOSEN:
-            self._sit_down(self.subject.value)
 
     def _range(self, contact: int, frame: Frame) -> str:
         """What determinacy says of a contact of the step that led here."""
-        if not frame.live:
-            return "*A finished run holds no scene: ranges are for scenes that run here.*"
         if frame.playing:
             return "*Pause to see the range that determinacy leaves its force.*"
         if len(frame.contacts) > DETERMINED:
             return f"*{len(frame.contacts)} contacts: ranges are computed for up to {DETERMINED}.*"
         try:
-            before, model = self.session.standing(before=True), self.session.tracks[0].model
-            found = step_determinacy(before, frame.states[0], model, frame.lasted)
+            found = step_determinacy(*self.session.ask(lambda s: s.first.step_problem(frame.instant)))
             return in_words(found, frame.contacts.point[contact])
         except (InputError, SolveFailed, RangeFailed) as error:
             return f"*{error}*"
@@ -416,9 +328,11 @@ class Page:
         for batch in self.bodies.values():
             batch[0].remove()
         session, scene = self.session, self.server.scene
-        header, view = session.first.header, session.view
+        solids, view = session.first.solids, session.view
         self.generation, self.bodies = frame.generation, {}
-        parts, meshes = parts_of(header, view), meshes_of(header)
+        self.robot.rebuild()
+        self.jam.rebuild()
+        parts, meshes = solids.parts(view), solids.meshes
         for handle in (*self.grids, *self.lines):
             handle.remove()
         self.grids = []
@@ -429,7 +343,7 @@ class Page:
                     if k == 0:
                         self._grids(own, frame, view.radius)
                     continue
-                free = header.kind[own.body] == Kind.FREE
+                free = solids.kind[own.body] == Kind.FREE
                 if k > 0 and not free.any():
                     continue
                 keep = np.arange(len(own.body)) if k == 0 else np.flatnonzero(free)
@@ -439,21 +353,29 @@ class Page:
                     self.server, f"/world/{k}/{mesh}", meshes[mesh], self._draggable(own) if k == 0 else None, **look
                 )
                 place, turn = placed(own, frame.states[k])
-                batch.show(place, turn, own.scale, colours(header, own.body, k))
+                batch.show(place, turn, own.scale, colours(solids, own.body, k))
                 self.bodies[k, mesh] = batch, own
+        self.origin.visible = "square" not in parts.mesh  # without a ground it says where z points
+        self.origin.axes_length, self.origin.axes_radius = 0.3 * view.radius, 0.006 * view.radius
         self._opacity(self.clear.value)
-        self.lines = [scene.add_line_segments(f"/world/path {k}", np.zeros((1, 2, 3)), (0, 0, 0), visible=False)
-                      for k in range(len(session.tracks))]  # fmt: skip
+        thin: dict[str, Any] = {"thickness": 2.0, "thickness_units": "screen", "visible": False}
+        self.lines = [
+            scene.add_line_segments(f"/world/path {k}", np.zeros((1, 2, 3)), (0, 0, 0), **thin)
+            for k in range(len(session.tracks))
+        ]
         self.chosen, self.ranges, self.usual, self.charted = None, "", 0.0, (-1, -1)
-        if header.planar:
-            away = np.array([0.0, -2.2, 0.2])
-        else:
-            away = np.array([1.05, -1.6, 0.9])
-        camera = self.server.initial_camera
+        self.look_at_all(view)
+
+    def look_at_all(self, view: View | None = None) -> None:
+        """Have all cameras see the bodies as they are now, or what a view holds."""
+        frame, solids = self.frame, self.session.first.solids
+        if view is None and frame is not None:
+            view = solids.view(*frame.states)
+        if view is None:
+            return
+        away = np.array([0.0, -2.2, 0.2]) if solids.planar else np.array([1.05, -1.6, 0.9])
         aim = view.centre - 0.25 * view.radius * UP  # so that it is above the strips
-        camera.position, camera.look_at = tuple(aim + view.radius * away), tuple(aim)
-        for client in self.server.get_clients().values():
-            client.camera.position, client.camera.look_at = camera.position, camera.look_at
+        aim_cameras(self.server, aim, aim + self.away * view.radius * away)
 
     def _draggable(self, parts: Any) -> Callable[[Any], None]:
         def prepare(handle: Any) -> None:
@@ -469,7 +391,7 @@ class Page:
         for i in range(len(place)):
             self.grids.append(
                 self.server.scene.add_grid(
-                    f"/world/plane {i}", 2 * own.scale[i, 0], 2 * own.scale[i, 0], cell_size=cell,
+                    f"/world/plane {i}", 2 * own.scale[i, 0], 2 * own.scale[i, 1], cell_size=cell,
                     section_size=10 * cell, plane_color=(238, 235, 228), plane_opacity=1.0,
                     cell_color=(205, 202, 194), section_color=(180, 176, 168), wxyz=turn[i],
                     position=tuple(place[i] - 2e-3 * radius * UP),
@@ -520,7 +442,7 @@ class Page:
     def _contacts(self, frame: Frame) -> None:
         look, track = self._look(frame), self.session.tracks[0]
         model = getattr(track, "model", None)
-        found = marked(frame.contacts, frame.lasted, look, patches(frame.contacts, model))
+        found = marked(frame.contacts, frame.lasted, look, track.patches(frame.instant))
         if self.show_joints.value and model is not None and model.joint.size:
             impulse = track.joint_impulse(frame.instant)
             place, force = joint_forces(track.header, model, frame.states[0], impulse, frame.lasted)
@@ -553,13 +475,14 @@ class Page:
         self.slider.value = min(max(frame.time, begin), self.slider.max)
         doing = f"runs at {frame.rate:.2g}× the clock" if frame.playing else "stands"
         wrong = f" **{frame.message}**" if frame.message else ""
-        count = f"{len(frame.states[0].position)} bodies, {len(frame.contacts)} contacts"
+        bodies = session.robot.model.nbody - 1 if session.robot is not None else len(frame.states[0].position)
+        count = f"{bodies} bodies, {len(frame.contacts)} contacts"
         self.status.content = f"{frame.time:.4f} s, {doing}; {count}.{wrong}"
         self._tell(frame)
         self._chart(frame)
         self._draw_paths(frame)
-        if self.subject.value == CHOSEN and frame.live and self.posed != frame.instant:
-            self._contact_cones(frame)
+        self.robot.follow(frame)
+        self.jam.follow(frame)
 
     def _tell(self, frame: Frame) -> None:
         table = frame.contacts
@@ -568,6 +491,9 @@ class Page:
         if tuple(self.choice.options) != options:
             self.choice.options = options
         row = self._row(table)
+        said = options[row + 1] if 0 <= row < len(names) else "none"
+        if self.choice.value != said:
+            self.choice.value = said
         self.numbers.content = contact_numbers(table, row, frame.lasted, self.ranges) if row >= 0 else NUMBERS
         track = self.session.tracks[0]
         header = track.header
@@ -576,7 +502,7 @@ class Page:
             rows = []
             for j, name in enumerate(header.joint_names[:12]):
                 own = np.flatnonzero(header.joint_row == j)
-                said = ", ".join(f"{header.joint_row_kind[row]} {force[row]:.3g}" for row in own)
+                said = ", ".join(f"{header.joint_row_kind[row]}: {force[row]:.3g}" for row in own)
                 rows.append(f"| {name} | {said} |")
             self.joints.content = "\n".join(["| joint | forces [N], moments [N m] |", "|---|---|", *rows])
 
@@ -588,15 +514,19 @@ class Page:
             self.series = [(track.name, track.strips()) for track in session.tracks]
             self.apart = [distance(session, k) for k in range(1, len(session.tracks))]
         self.times = charts.span(self.series, frame.time)
+        count = len(charts.panels_of(self.series, self.apart))
+        if count != self.panels:
+            self.panels = count
+            self.panel.set_height(STRIPS_TOP + charts.tall(count) * STRIPS_WIDE / charts.WIDE)
         tol = session.first.header.tol
         self.strips.handle.content = charts.chart(self.series, self.apart, tol, frame.time, self.strips.script)
 
     def _draw_paths(self, frame: Frame) -> None:
-        header = self.session.first.header
-        bodies = free_bodies(header)[:PATHS]
+        free = path_bodies(self.session.first.solids)
+        bodies = free[:PATHS]
         for k, (track, line) in enumerate(zip(self.session.tracks, self.lines, strict=True)):
             end = min(frame.instant, len(track) - 1)
-            if not self.paths_on.value or end < 1 or len(free_bodies(header)) > PATHS:
+            if not self.paths_on.value or end < 1 or len(free) > PATHS:
                 line.visible = False
                 continue
             pick = np.unique(np.linspace(0, end, PATH_POINTS).astype(int))
@@ -609,134 +539,19 @@ class Page:
                 line.colors = np.array(colour, np.uint8)
                 line.visible = True
 
-    # jamming
-
-    def _sit_down(self, subject: str) -> None:
-        """At a mechanism, at a contact of the scene, or up again."""
-        mechanism = self.mechanisms.get(subject)
-        self.desk = None if mechanism is None else Desk.worst(mechanism, float(self.mu.value))
-        self.world.visible = mechanism is None
-        self.desk_frame.visible = subject != "nothing"
-        for slider in self.parameters:
-            slider.visible = False
-        self.map.handle.content = ""
-        if self.desk is not None:
-            family = self.desk.mechanism.family
-            for slider, name, unit, (low, high) in zip(
-                self.parameters, family.ranges, family.units, family.ranges.values(), strict=False
-            ):
-                slider.label, slider.visible = f"{name} [{unit}]", True
-                slider.min, slider.max = round(low, 3), round(high, 3)
-            self._aim(self.desk)
-            self._pose()
-        elif subject == "nothing":
-            self.verdict.content = "Choose a mechanism, or a contact in the tab *Contacts*."
-        elif self.frame is not None:
-            self._contact_cones(self.frame)
-
-    def _aim(self, desk: Desk) -> None:
-        points = desk.mechanism.segments(desk.q).reshape(-1, 3)
-        centre, reach = points.mean(axis=0), max(float(np.ptp(points, axis=0).max()), 0.3)
-        for client in self.server.get_clients().values():
-            aim = centre - 0.2 * reach * UP
-            client.camera.position = tuple(aim + reach * np.array([1.2, -1.9, 1.0]))
-            client.camera.look_at = tuple(aim)
-
-    def _click_map(self, across: float, down: float) -> None:
-        if self.desk is None:
-            return
-        left, bottom, wide, tall = self.map_axes
-        found = share(self.desk.mechanism.map, (across - left) / wide, (1.0 - down - bottom) / tall)
-        if found is not None:
-            self.desk.parameters = found
-            self._pose()
-
-    def _parameter(self, k: int, value: float) -> None:
-        self._pose(parameter=(k, float(value)))
-
-    def _pose(self, mu: float | None = None, parameter: tuple[int, float] | None = None) -> None:
-        """Show the desk in its pose, perhaps another one."""
-        desk = self.desk
-        if desk is None:
-            if mu is not None and self.frame is not None and self.subject.value != "nothing":
-                self._contact_cones(self.frame)
-            return
-        if mu is not None:
-            desk.mu = mu
-        if parameter is not None:
-            desk.parameters = desk.parameters.copy()
-            desk.parameters[parameter[0]] = parameter[1]
-        with self.server.atomic():
-            for slider, value in zip(self.parameters, desk.parameters, strict=False):
-                slider.value = float(np.clip(value, slider.min, slider.max))
-            self.verdict.content = desk.describe().replace("\n", "  \n")
-            picture, self.map_axes = map_picture(desk)
-            self.map.handle.content = (
-                f'<img id="stickslip-map" alt="map of μ_jam" style="width:100%;cursor:crosshair" src="{picture}" '
-                f'onclick="{html.escape(self.map.script)}">'
-            )
-            if desk.exists:
-                segments = desk.mechanism.segments(desk.q)
-                long = float(np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1).max())
-                self._draw_links(segments, 0.02 * long)
-                self._draw_cones(desk.coupling(), desk.mu, desk.mechanism.place(desk.q), 0.35 * long)
-        self.server.flush()
-
-    def _draw_links(self, segments: Floats, thin: float) -> None:
-        way = segments[:, 1] - segments[:, 0]
-        half = np.linalg.norm(way, axis=1) / 2
-        scale = np.column_stack([np.full(len(way), thin), np.full(len(way), thin), half])
-        self.links.show(segments.mean(axis=1), along(way), scale, np.tile((150, 165, 185), (len(way), 1)))
-
-    def _draw_cones(self, coupling: Any, mu: float, at: Any, size: float) -> None:
-        scene, found = self.server.scene, cones(coupling, mu, at, size)
-        for name, mesh, colour, clear in (
-            ("coulomb", found.coulomb, (31, 111, 214), 0.3),
-            ("generalized", found.generalized, (242, 113, 28), 0.45),
-            ("sector", found.sector, (194, 57, 75), 0.6),
-        ):
-            faces = mesh[1] if len(mesh[1]) else np.zeros((1, 3), np.int64)
-            scene.add_mesh_simple(
-                f"/desk/{name}", mesh[0].astype(np.float32), faces.astype(np.uint32), color=colour, opacity=clear,
-                side="double", cast_shadow=False, receive_shadow=False,
-            )  # fmt: skip
-        scene.add_grid(
-            "/desk/floor", 12 * size, 12 * size, cell_size=size / 2, section_size=5 * size, plane_color=(238, 235, 228),
-            plane_opacity=0.6, cell_color=(205, 202, 194), position=tuple(at.point - 0.01 * size * at.frame[0]),
-            wxyz=along(at.frame[:1])[0], visible=self.world.visible is False,
-        )  # fmt: skip
-        scene.add_arrows(
-            "/desk/e_jam", found.e_jam[None].astype(np.float32), (194, 57, 75), shaft_radius=0.02 * size,
-            head_radius=0.05 * size, head_length=0.15 * size,
-        )  # fmt: skip
-
-    def _contact_cones(self, frame: Frame) -> None:
-        """The cones of the chosen contact of the scene as it stands."""
-        row, self.posed = self._row(frame.contacts), frame.instant
-        if row < 0 or not frame.live:
-            self.verdict.content = "Choose a contact of a scene that runs here, in the tab *Contacts*."
-            return
-        try:
-            coupling, at, words = contact_coupling(self.session.tracks[0], frame, row)
-        except (InputError, SolveFailed) as error:
-            self.verdict.content = str(error)
-            return
-        mu = float(self.mu.value)
-        self.verdict.content = f"{explained(coupling, mu)}\n\n{words}".replace("\n", "  \n")
-        self._draw_cones(coupling, mu, at, 0.3 * self.session.view.radius)
-
 
 # what a page says
 
 
-def colours(header: Any, body: Any, k: int) -> Any:
-    """Of the bodies of parts: light tints of the palette in turn; ghosts have one colour each."""
-    if k > 0:
-        return np.tile(rgb(charts.ghost_colour(k)), (len(body), 1))
-    order = np.cumsum(header.kind == Kind.FREE) - 1
-    tints = 0.6 * np.array([rgb(colour) for colour in PALETTE]) + 90
-    own = tints[order[body] % len(PALETTE)]
-    return np.where((header.kind[body] == Kind.FREE)[:, None], own, STILL)
+def colours(solids: Any, body: Any, k: int) -> Any:
+    """Of the bodies of parts; ghosts have one colour each."""
+    return solids.tints[body] if k == 0 else np.tile(rgb(charts.ghost_colour(k)), (len(body), 1))
+
+
+def path_bodies(solids: Any) -> Any:
+    """Those whose paths are drawn: the free ones, of a robot one shape of each."""
+    free = free_bodies(solids)
+    return free[np.unique(solids.body[free], return_index=True)[1]] if hasattr(solids, "body") else free
 
 
 def legend() -> str:
@@ -770,29 +585,9 @@ def contact_numbers(table: ContactTable, row: int, lasted: float, ranges: str) -
 def distance(session: Session, k: int) -> dict[str, Any]:
     """How far the farthest body of a track is from the same in the first, over time."""
     first, other = session.tracks[0], session.tracks[k]
-    bodies = free_bodies(first.header)
+    bodies = free_bodies(first.solids)
     last = min(len(first), len(other)) - 1
     pick = np.unique(np.linspace(0, last, min(charts.POINTS, last + 1)).astype(int))
     apart = [first.state(int(i)).position[bodies] - other.state(int(i)).position[bodies] for i in pick]
     far = np.array([np.linalg.norm(each, axis=1).max(initial=0.0) for each in apart])
     return {"time": np.array([first.time(int(i)) for i in pick]), "distance": far}
-
-
-def map_picture(desk: Desk) -> tuple[str, tuple[float, float, float, float]]:
-    """The map with the pose marked, as a data address, and where its axes are, as shares of the picture."""
-    found = desk.mechanism.map
-    figure = Figure(figsize=(4.6, 3.4), dpi=110, facecolor=PAPER)
-    axes = figure.add_axes((0.14, 0.16, 0.66 if len(found.axes) == 2 else 0.82, 0.78))
-    (draw_line if len(found.axes) == 1 else draw_contours)(axes, found)
-    place = [float(in_units(np.array([v]), u)[0]) for v, u in zip(desk.parameters, found.family.units, strict=True)]
-    axes.set_xlim(*in_units(found.axes[0][[0, -1]], found.family.units[0]))
-    if len(place) == 2:
-        axes.plot(*place, "+", color=WRONG, markersize=14, markeredgewidth=2.5)
-    else:
-        axes.axvline(place[0], color=WRONG)
-    figure.canvas.draw()
-    box = axes.get_position()
-    out = io.BytesIO()
-    figure.savefig(out, format="png", facecolor=PAPER)
-    address = "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
-    return address, (box.x0, box.y0, box.width, box.height)

@@ -12,25 +12,18 @@ from dataclasses import replace
 import numpy as np
 
 from stickslip.analysis.determinacy import Determinacy, determinacy
-from stickslip.engine.snapshot import has_patches
-from stickslip.engine.step_problem import free_rows, named_problem
 from stickslip.errors import InputError, RangeFailed, SolveFailed
-from stickslip.friction.coulomb import Coulomb
-from stickslip.friction.limit_surface import LimitSurface
-from stickslip.scene.model import Floats, Model, State
-from stickslip.scene.scene import Scene
+from stickslip.friction.contact_problem import ContactProblem
+from stickslip.problems.matrix import Vector
+from stickslip.scene.model import Floats
 
 CLOSE = 1e-6  # [m]
 REST = (0.0, 1e-6, 1e-5, 1e-4)  # [m/s, rad/s]
 
 
-def step_determinacy(before: Scene, after: State, model: Model, dt: float) -> Determinacy:
-    """Of the step of size dt from a scene as it stands to a state."""
-    patches = has_patches(before)
-    step, _ = named_problem("lab", before, dt, None, None, None, LimitSurface() if patches else Coulomb())
+def step_determinacy(step: ContactProblem, motion: Vector) -> Determinacy:
+    """Of a step that ended with these velocities."""
     step = replace(step, gap=np.where(step.gap <= CLOSE, 0.0, step.gap))
-    free = free_rows(model)
-    motion = after.velocity[free.body, free.component]
     for rest in REST:
         try:
             return determinacy(step, motion=np.where(np.abs(motion) <= rest, 0.0, motion))
@@ -48,5 +41,11 @@ def load_range(found: Determinacy, point: Floats) -> tuple[float, float, bool]:
 def in_words(found: Determinacy, point: Floats) -> str:
     """In Markdown."""
     least, greatest, unique = load_range(found, point)
-    load = f"determined, {least:.4g} N" if unique else f"not determined, {least + 0.0:.4g} to {greatest:.4g} N"
+    least = rounded(least, greatest)
+    load = f"determined, {least:.4g} N" if unique else f"not determined, {least:.4g} to {greatest:.4g} N"
     return f"normal force: **{load}**; {found.sentence()}"
+
+
+def rounded(least: float, greatest: float) -> float:
+    """0 for what rounding leaves of it."""
+    return least if abs(least) > 1e-9 * abs(greatest) else 0.0

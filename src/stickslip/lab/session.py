@@ -9,9 +9,10 @@ Everything that touches a simulation happens in the worker. Callers hand it task
 than that is refused, and of a drag only the newest target counts. After each frame the worker calls the listeners with
 a `Frame`, in its own thread, thirty times a second at most; if a listener is slow, frames are left out.
 
-A live session runs a scene under one or more formulations side by side, in steps of the same size. A change of dt, of
-friction or restitution of all surfaces, of solver or tol holds from the instant that is shown, and so does running on
-after going back. Other formulations, and bodies that are dropped in, begin a new history there.
+A live session runs a scene, or a model of a robot, under one or more formulations side by side, in steps of the same
+size. A change of dt, of friction or restitution of all surfaces, of solver or tol, or of the controls of a robot holds
+from the instant that is shown, and so does running on after going back. Other formulations, and bodies that are dropped
+in, begin a new history there.
 """
 
 from __future__ import annotations
@@ -25,32 +26,31 @@ from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from stickslip.dynamics.mujoco import LoadedModel
 from stickslip.engine.names import FORMULATIONS, formulation, solver_named
-from stickslip.engine.recorder import SCENE
 from stickslip.engine.trajectory import ContactTable, Trajectory
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
-from stickslip.lab.tracks import LiveTrack, RecordedTrack, Track, free_bodies, scene_at
+from stickslip.lab.robots import ModelTrack
+from stickslip.lab.tracks import LiveTrack, Moment, Pull, RecordedTrack, free_bodies
 from stickslip.scene.compile import compile_scene
 from stickslip.scene.files import RunSettings
-from stickslip.scene.model import Floats, Kind, State
+from stickslip.scene.model import Floats, State
 from stickslip.scene.scene import Scene
-from stickslip.scene.values import rotated
 from stickslip.solvers.solve import METHODS
-from stickslip.view.solids import View, view_of
+from stickslip.view.solids import MESHES, Solids, View
 
 FRAMES = 30.0  # a second at most
 QUEUE = 256  # tasks that may wait
 MOST_TRACKS = 4  # side by side
-STIFF, DAMPED = 15.0, 0.7  # frequency [rad/s] and damping ratio of the spring that drags a body
-EXPLICIT = 0.5  # most of frequency × dt, for that spring is explicit
 
 T = TypeVar("T")
+World: TypeAlias = Scene | LoadedModel | Sequence[Trajectory]
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,6 @@ def settings_of(run: RunSettings) -> Settings:
     return Settings(laws=law or {"coulomb": Coulomb()}, dt=run.dt or 1e-2, solver=solver, tol=run.tol)
 
 
-class Pull(NamedTuple):
-    """A spring from a place of a body to the mouse."""
-
-    body: int
-    grip: Floats  # (3,)   seen from the centre of mass, body axes   [m]
-    target: Floats  # (3,)   [m]
-
-
 class Frame(NamedTuple):
     """What is to be seen at one instant."""
 
@@ -106,13 +98,14 @@ class Frame(NamedTuple):
 
 
 class Session:
-    def __init__(self, world: Scene | Sequence[Trajectory], settings: Settings | None = None, name: str = "") -> None:
+    def __init__(self, world: World, settings: Settings | None = None, name: str = "") -> None:
         self.name = name
         self.settings = settings or Settings()
         self.tracks: list[Any] = []
         self.generation = self.index = 0
         self.playing, self.rate, self.message = False, 0.0, ""
-        self.scene: Scene | None = None
+        self.world: Scene | LoadedModel | None = None  # what runs here
+        self.controls: Floats = np.zeros(0)  # of a robot
         self.view: View
         self.pull: Pull | None = None
         self.listeners: list[Callable[[Frame], None]] = []
@@ -165,9 +158,7 @@ class Session:
         """Begin anew, with the world as it was opened."""
         return self.post(lambda s: s._load(s._opened))
 
-    def open(
-        self, world: Scene | Sequence[Trajectory], settings: Settings | None = None, name: str = ""
-    ) -> Future[None]:
+    def open(self, world: World, settings: Settings | None = None, name: str = "") -> Future[None]:
         """Another world."""
 
         def load(s: Session) -> None:
@@ -190,13 +181,21 @@ class Session:
         """Add a box or a ball above what is there."""
         return self.post(lambda s: s._drop(kind, size))
 
+    def control(self, actuator: int, value: float) -> Future[None]:
+        """The control of an actuator of a robot, from the next step on."""
+        return self.post(lambda s: s._control(actuator, value))
+
+    def place(self, moment: Any) -> Future[None]:
+        """Be elsewhere, and pause: the coordinates of a robot, or a State of a scene."""
+        return self.post(lambda s: s._place(moment))
+
     def runs(self) -> list[Trajectory]:
         """All tracks as runs, the first first."""
         return self.ask(lambda s: [track.trajectory() for track in s.tracks])
 
     def standing(self, before: bool = False) -> Scene:
         """The scene as it stands at the instant that is shown, or one step before."""
-        return self.ask(lambda s: s._standing(before))
+        return self.ask(lambda s: s.first.standing(s.index, before))
 
     def close(self) -> None:
         """End the worker; afterwards nothing runs."""
@@ -212,10 +211,19 @@ class Session:
 
     @property
     def live(self) -> bool:
-        return self.scene is not None
+        return self.world is not None
 
     @property
-    def first(self) -> Track:
+    def scene(self) -> Scene | None:
+        """What runs, where that is a scene."""
+        return self.world if isinstance(self.world, Scene) else None
+
+    @property
+    def robot(self) -> LoadedModel | None:
+        return self.world if isinstance(self.world, LoadedModel) else None
+
+    @property
+    def first(self) -> Any:
         return self.tracks[0]
 
     # the worker
@@ -250,7 +258,10 @@ class Session:
             self.live, self.message,
         )  # fmt: skip
         for listener in self.listeners:
-            listener(self.frame)
+            try:
+                listener(self.frame)
+            except Exception as error:  # the page may fail, the session goes on
+                self.message = f"this could not be shown: {error}"
 
     def _advance(self, begun: float) -> None:
         """As far as the clock asks for, but no longer than a frame may take."""
@@ -275,7 +286,7 @@ class Session:
 
     def _one_step(self) -> None:
         for track in self.tracks:
-            self._pull_on(track)
+            track.pull(self.pull)
             track.step()
         self.index = len(self.tracks[0]) - 1
 
@@ -320,47 +331,52 @@ class Session:
 
     # worlds
 
-    def _load(self, world: Scene | Sequence[Trajectory]) -> None:
-        if isinstance(world, Scene):
-            if not world.descriptions:
+    def _load(self, world: World) -> None:
+        if isinstance(world, Scene | LoadedModel):
+            if isinstance(world, Scene) and not world.descriptions:
                 raise InputError("lab: the scene has no bodies, expected one at least")
-            self._opened: Scene | Sequence[Trajectory] = world
-            self.scene = deepcopy(world)
+            self._opened: World = world
+            self.world = deepcopy(world) if isinstance(world, Scene) else world
+            self.controls = np.zeros(len(world.actuators) if isinstance(world, LoadedModel) else 0)
             self._begin(None, 0.0)
         else:
             self._opened = list(world)
             check_runs(self._opened)
-            self.scene = None
+            self.world = None
             self.tracks = [RecordedTrack(run) for run in self._opened]
             self.index = 0
             self.generation += 1
-        self.playing, self.message = False, ""
+        self.playing, self.message, self.pull = False, "", None
         ends = [self.first.state(0)] if self.live else [self.first.state(0), self.first.state(len(self.first) - 1)]
-        self.view = view_of(self.first.header, *ends)
+        self.view = self.first.solids.view(*ends)
 
-    def _begin(self, states: Sequence[State] | None, now: float) -> None:
-        """New tracks, each from its state, with a history that begins now."""
-        assert self.scene is not None
-        share, scene, settings = 1.0 / len(self.settings.laws), self._surfaced(), self.settings
-        tracks = [LiveTrack(name, law, scene, share) for name, law in settings.laws.items()]
+    def _begin(self, moments: Sequence[Any] | None, now: float) -> None:
+        """New tracks, each from its moment, with a history that begins now."""
+        share, world, settings = 1.0 / len(self.settings.laws), self._surfaced(), self.settings
+        kind: Any = LiveTrack if isinstance(world, Scene) else ModelTrack
+        tracks = [kind(name, law, world, share) for name, law in settings.laws.items()]
         for k, track in enumerate(tracks):
-            state = None if states is None else states[min(k, len(states) - 1)]
-            track.start(settings.dt, settings.solver, settings.tol, state, now)
+            moment = None if moments is None else moments[min(k, len(moments) - 1)]
+            track.start(settings.dt, settings.solver, settings.tol, moment, now)
         self.tracks, self.index = tracks, 0
         self.generation += 1
+        self._steer()
         self._pace()
 
-    def _surfaced(self) -> Scene:
-        """The scene with the friction and restitution that the settings give all surfaces."""
-        assert self.scene is not None
+    def _surfaced(self) -> Scene | LoadedModel:
+        """The world with the friction and restitution that the settings give all surfaces."""
+        mu, e, world = self.settings.friction, self.settings.restitution, self.world
+        if isinstance(world, LoadedModel):
+            return world if mu is None and e is None else world.with_surfaces(mu, e)
+        assert world is not None
         said: dict[str, Any] = {}
-        if self.settings.friction is not None:
-            said |= {"friction": float(self.settings.friction), "friction_kinetic": None}
-        if self.settings.restitution is not None:
-            said["restitution"] = float(self.settings.restitution)
+        if mu is not None:
+            said |= {"friction": float(mu), "friction_kinetic": None}
+        if e is not None:
+            said["restitution"] = float(e)
         if not said:
-            return self.scene
-        scene = deepcopy(self.scene)
+            return world
+        scene = deepcopy(world)
         scene.descriptions = [replace(body, material=replace(body.material, **said)) for body in scene.descriptions]
         for pair in scene.overrides.values():
             for key in said:
@@ -380,7 +396,7 @@ class Session:
         self.settings = new
         try:
             if list(new.laws) != list(old.laws):
-                self._begin([self.first.state(self.index)], self.first.time(self.index))
+                self._begin([self.first.moment(self.index)], self.first.time(self.index))
             elif new != replace(old, speed=new.speed):
                 self._restart()
         except Exception:
@@ -390,56 +406,56 @@ class Session:
 
     def _restart(self) -> None:
         """Go on from here under the present settings."""
-        scene = self._surfaced()
+        world = self._surfaced()
         for track in self.tracks:
             i = min(self.index, len(track) - 1)
             track.cut(i)
-            track.scene = scene
-            track.start(self.settings.dt, self.settings.solver, self.settings.tol, track.state(i), track.time(i))
+            track.world = world
+            track.start(self.settings.dt, self.settings.solver, self.settings.tol, track.moment(i), track.time(i))
+        self._steer()
 
     def _drop(self, kind: str, size: float | None) -> None:
-        if self.scene is None:
+        if self.world is None:
             raise InputError("lab: this is a finished run, expected a scene to drop things into")
         if kind not in ("box", "ball"):
             raise InputError(f"lab: {kind!r} cannot be dropped, expected box or ball")
-        states = [track.state(min(self.index, len(track) - 1)) for track in self.tracks]
-        across = size or typical_size(self.first.header)
-        free = states[0].position[free_bodies(self.first.header)]
+        i = [min(self.index, len(track) - 1) for track in self.tracks]
+        moments = [track.moment(k) for track, k in zip(self.tracks, i, strict=True)]
+        solids, state = self.first.solids, self.first.state(self.index)
+        across = size or typical_size(solids)
+        free = state.position[free_bodies(solids)]
         top = float(free[:, 2].max()) if len(free) else 0.0
-        above = self.view.centre[0], 0.0 if self.scene.planar else self.view.centre[1], top + 2.5 * across
-        scene, count = deepcopy(self.scene), len(self.scene)
-        if kind == "ball":
-            scene.add_sphere(radius=across / 2, density=500.0, position=above)
+        above = self.view.centre[0], 0.0 if solids.planar else self.view.centre[1], top + 2.5 * across
+        if isinstance(self.world, Scene):
+            scene, count = deepcopy(self.world), len(self.world)
+            dropped(scene, kind, across, above)
+            self.world, moments = scene, [with_one_more(moment, count, scene) for moment in moments]
         else:
-            box = (across, across) if scene.planar else across
-            scene.add_box(size=box, density=500.0, position=above)
-        self.scene = scene
-        self._begin([with_one_more(state, count, scene) for state in states], self.first.time(self.index))
+            self.world = with_body(self.world, kind, across, above)
+            moments = [with_last_at_home(moment, self.world) for moment in moments]
+        self._begin(moments, self.first.time(self.index))
 
-    def _standing(self, before: bool = False) -> Scene:
-        if self.scene is None:
-            raise InputError("lab: a finished run holds no scene, expected a session that was opened with one")
-        return scene_at(self._surfaced(), self.first.state(max(0, self.index - before)))
+    # a robot
 
-    # pulling
+    def _steer(self) -> None:
+        if self.robot is not None:
+            for track in self.tracks:
+                track.control(self.controls)
 
-    def _pull_on(self, track: LiveTrack) -> None:
-        """Spring and damper from the grip to the target; nothing on bodies that were let go."""
-        pull, sim, model = self.pull, track.sim, track.model
-        if track.held is not None and (pull is None or track.held != pull.body):
-            sim.apply(track.held)
-            track.held = None
-        if pull is None or pull.body >= model.kind.size or model.kind[pull.body] != Kind.FREE:
-            return
-        b, now = pull.body, sim.state.state
-        arm = rotated(now.quaternion[b], pull.grip)
-        velocity = now.velocity[b, :3] + np.cross(now.velocity[b, 3:], arm)
-        w = min(STIFF, EXPLICIT / sim.dt)
-        force = model.mass[b] * (w**2 * (pull.target - now.position[b] - arm) - 2 * DAMPED * w * velocity)
-        force = force * (model.inverse_mass[b] > 0)
-        torque = np.cross(arm, force) * (np.abs(model.inverse_inertia[b]).sum(axis=1) > 0)
-        sim.apply(b, force, torque)
-        track.held = b
+    def _control(self, actuator: int, value: float) -> None:
+        if self.robot is None or not 0 <= actuator < len(self.controls):
+            raise InputError(f"lab: there is no actuator {actuator}, expected one of {len(self.controls)}")
+        self._branch()
+        self.controls[actuator] = value
+        self._steer()
+
+    def _place(self, moment: Any) -> None:
+        if self.world is None:
+            raise InputError("lab: this is a finished run, expected what runs here to be moved")
+        self.playing = False
+        self._branch()
+        for track in self.tracks:
+            track.place(moment)
 
     def _put(self, pull: Pull) -> None:
         """Put a body where the mouse is, while nothing runs."""
@@ -447,13 +463,33 @@ class Session:
             return
         self._branch()
         for track in self.tracks:
-            state = track.state(self.index).copy()
-            if track.model.kind[pull.body] != Kind.FREE:
-                return
-            arm = rotated(state.quaternion[pull.body], pull.grip)
-            state.position[pull.body] = np.where(track.model.inverse_mass[pull.body] > 0, pull.target - arm, 0.0)
-            state.velocity[pull.body] = 0.0
-            track.put(state)
+            track.put(self.index, pull)
+
+
+def dropped(scene: Scene, kind: str, across: float, above: Any) -> None:
+    """Add a box or a ball to a scene."""
+    if kind == "ball":
+        scene.add_sphere(radius=across / 2, density=500.0, position=above)
+    else:
+        box = (across, across) if scene.planar else across
+        scene.add_box(size=box, density=500.0, position=above)
+
+
+def with_body(robot: LoadedModel, kind: str, across: float, above: Any) -> LoadedModel:
+    """A model with a box or a ball more."""
+    if robot.again is None:
+        raise InputError(f"lab: {robot.name!r} does not know its file, expected a model of load_model to drop into")
+    had = robot.again.keywords["scene"]  # type: ignore[attr-defined]  # a partial
+    scene = Scene() if had is None else deepcopy(had)
+    dropped(scene, kind, across, above)
+    return robot.again(scene=scene)
+
+
+def with_last_at_home(moment: Moment, robot: LoadedModel) -> Moment:
+    """A moment of a model that has since got a body more, after all others."""
+    q, v = robot.home.copy(), np.zeros(robot.velocities)
+    q[: moment.q.size], v[: moment.v.size] = moment.q, moment.v
+    return moment._replace(q=q, v=v)
 
 
 def with_one_more(state: State, count: int, scene: Scene) -> State:
@@ -464,10 +500,11 @@ def with_one_more(state: State, count: int, scene: Scene) -> State:
     return new
 
 
-def typical_size(header: Any) -> float:
+def typical_size(solids: Solids) -> float:
     """Of the free bodies: the median of their largest lengths   [m]."""
-    own = np.isin(header.shape_body, free_bodies(header))
-    lengths = 2 * header.shape_size[own].max(axis=1, initial=0.0)
+    parts = solids.parts(View(np.zeros(3), 0.0))
+    own = np.isin(parts.body, free_bodies(solids)) & np.isin(parts.mesh, list(MESHES))
+    lengths = 2 * parts.scale[own].max(axis=1, initial=0.0)
     lengths = lengths[lengths > 0]
     return float(np.median(lengths)) if lengths.size else 0.2
 
@@ -476,8 +513,8 @@ def check_runs(runs: Sequence[Trajectory]) -> None:
     if not runs:
         raise InputError("lab: there is no run, expected one at least")
     for run in runs:
-        if not isinstance(run, Trajectory) or run.header.world != SCENE:
-            raise InputError(f"lab: {run!r} has no bodies, expected a run of a scene")
+        if not isinstance(run, Trajectory):
+            raise InputError(f"lab: {run!r} is no run, expected a Trajectory")
         if run.header.names != runs[0].header.names:
             raise InputError("lab: the runs have different bodies, expected runs of one scene")
 

@@ -18,6 +18,7 @@ class Stop(NamedTuple):
     scene: Callable[[], Scene]
     settings: Settings
     cones: bool = False  # shown
+    away: float = 1.0  # how far the camera stands back, as a multiple of what is usual
 
 
 def cube() -> Scene:
@@ -62,6 +63,7 @@ STOPS = (
         "*distance of ghosts* says how far apart they are.",
         cube,
         Settings(laws={"coulomb": Coulomb(), "box": Box()}, dt=5e-3, speed=0.25),
+        away=2.0,
     ),
     Stop(
         "2. Stick or slip",

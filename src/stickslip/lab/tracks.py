@@ -1,35 +1,73 @@
-"""What the lab can show at any instant: a scene under one formulation as it runs, or a run that is over.
+"""What the lab can show at any instant: a scene or a robot under one formulation as it runs, or a run that is over.
 
-A track has instants, numbered from 0, each with its time, the bodies' state, and the contacts of the step that led to
-it. A live track keeps what happened in memory, as much as MEMORY allows, and forgets the oldest; a recorded one reads
-its file where it is asked.
+A track has instants, numbered from 0, each with its time, where the bodies are, and the contacts of the step that led
+to it. A live track keeps what happened in memory, as much as MEMORY allows, and forgets the oldest; a recorded one
+reads its file where it is asked. Robots are in lab/robots.py.
+
+`step_problem` has the problem of the step that led to an instant and the motion it made, for determinacy; `coupling`
+the friction coupling of one of its contacts. A run that is over knows them where its file holds its scene.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from stickslip.analysis.coupling import FrictionCoupling, friction_coupling, scene_contacts
 from stickslip.engine.recorder import Header, Recorder
+from stickslip.engine.simulate import written
 from stickslip.engine.simulation import Simulation
+from stickslip.engine.snapshot import has_patches
+from stickslip.engine.step_problem import free_rows, named_problem
 from stickslip.engine.trajectory import ContactTable, Trajectory, table_of
+from stickslip.errors import InputError
+from stickslip.friction.contact_problem import ContactProblem
+from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
+from stickslip.friction.limit_surface import LimitSurface
+from stickslip.friction.stabilisation import TOUCHING
 from stickslip.problems.contact_states import State as ContactState
+from stickslip.problems.matrix import Vector
 from stickslip.scene.compile import compile_scene
-from stickslip.scene.model import Floats, Joint, Kind, Model, State
+from stickslip.scene.files import read_run
+from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, State
 from stickslip.scene.scene import Scene
 from stickslip.scene.values import rotated
 from stickslip.solvers.status import Status
-from stickslip.view.replay import BINS, FAILED, GOOD, INEXACT, strips
+from stickslip.view.replay import BINS, FAILED, GOOD, INEXACT, solids_of, strips
+from stickslip.view.solids import SceneSolids, Solids
 
 MEMORY = 300_000_000  # bytes that all live tracks together keep
+STIFF, DAMPED = 15.0, 0.7  # frequency [rad/s] and damping ratio of the spring that drags a body
+EXPLICIT = 0.5  # most of frequency × dt, for that spring is explicit
 
 Strips = dict[str, Any]  # time, residual, mark, kinetic, potential, counts; of a live track joint_error too
+
+
+class Pull(NamedTuple):
+    """A spring from a place of a body to the mouse."""
+
+    body: int
+    grip: Floats  # (3,)   seen from where the body is, body axes   [m]
+    target: Floats  # (3,)   [m]
+
+
+class Moment(NamedTuple):
+    """What a robot goes on from."""
+
+    q: Vector
+    v: Vector
+    activation: Vector
+    control: Vector  # of the step that led here
 
 
 class Track(Protocol):
@@ -39,11 +77,19 @@ class Track(Protocol):
     def name(self) -> str: ...
     @property
     def header(self) -> Header: ...
+    @property
+    def solids(self) -> Solids: ...
     def __len__(self) -> int: ...  # instants, at least one
     def time(self, i: int) -> float: ...
     def state(self, i: int) -> State: ...
+    def moment(self, i: int) -> Any: ...  # the State of a scene, the Moment of a robot
     def contacts(self, i: int) -> ContactTable: ...
+    def patches(self, i: int) -> Floats: ...  # sizes of the patches of the contacts   [m]
+    def joint_impulse(self, i: int) -> Floats: ...
     def lasted(self, i: int) -> float: ...  # the step that led to an instant   [s]
+    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]: ...
+    def coupling(self, i: int, row: int) -> FrictionCoupling: ...
+    def standing(self, i: int, before: bool = False) -> Scene: ...
     def strips(self) -> Strips: ...
     def trajectory(self) -> Trajectory: ...
 
@@ -52,51 +98,96 @@ class Kept(NamedTuple):
     """An instant of a live track, and the step that led to it; none led to the first."""
 
     time: float
-    state: State
+    state: State  # where things are drawn
+    moment: Any  # what the simulation goes on from
     columns: dict[str, Any] | None
     strip: tuple[float, ...]  # residual, mark, kinetic, potential, open, stick, slip, joint error
+    patch: Floats  # (m,)   of the contacts
+    world: Any  # in which the step was made
 
 
-class LiveTrack:
-    """A scene under one formulation, step by step."""
+class Live(ABC):
+    """What runs here under one formulation, step by step, and what it did so far."""
 
-    def __init__(self, name: str, law: Formulation, scene: Scene, share: float = 1.0) -> None:
-        self.name, self.law, self.scene = name, law, scene
+    header: Header
+    solids: Solids
+    sim: Any
+
+    def __init__(self, name: str, law: Formulation, world: Any, share: float = 1.0) -> None:
+        self.name, self.law, self.world = name, law, world
         self.kept: deque[Kept] = deque()
         self.room, self.used = MEMORY * share, 0
-        self.sim: Simulation
         self.held: int | None = None  # the body that a spring pulls
 
-    def start(self, dt: float, solver: str | None, tol: float | None, state: State | None, now: float) -> None:
-        """Go on from a state, that of the scene where None, at a time. What was kept stays, if the bodies are the same
-        ones."""
-        self.sim = Simulation(self.scene, dt, self.law, solver, tol, keep_going=True)
-        self.sim.time = now
-        if state is not None:
-            self.sim.state = state
-        self.header = self.sim.header
-        if not self.kept:
-            self._keep(now, None)
+    @abstractmethod
+    def start(self, dt: float, solver: str | None, tol: float | None, moment: Any, now: float) -> None:
+        """Go on from a moment, the first of the world where None, at a time. What was kept stays."""
 
-    @property
-    def model(self) -> Model:
-        return self.sim._engine.model
+    @abstractmethod
+    def restore(self, moment: Any, now: float) -> None:
+        """Be in another moment."""
+
+    @abstractmethod
+    def now(self) -> tuple[State, Any]:
+        """Where things are, and what the simulation goes on from."""
+
+    @abstractmethod
+    def last_step(self, seconds: float) -> dict[str, Any]:
+        """The columns of the last step, which took so long, as arrays that stay as they are."""
+
+    @abstractmethod
+    def energies(self, moment: Any) -> tuple[float, float]:
+        """Kinetic and potential   [J]."""
+
+    @abstractmethod
+    def patches_now(self, columns: dict[str, Any]) -> Floats:
+        """(m,) of the contacts of the last step   [m]."""
+
+    @abstractmethod
+    def pull(self, pull: Pull | None) -> None:
+        """Have a damped spring pull on a body in the next step; nothing pulls where None."""
+
+    @abstractmethod
+    def put(self, i: int, pull: Pull) -> None:
+        """Put a body where the mouse is, at the instant i, which is the last."""
+
+    @abstractmethod
+    def first_of(self, kept: Kept) -> Any:
+        """The state that a record begins with."""
+
+    @abstractmethod
+    def run_of(self, record: Any) -> Trajectory: ...
+
+    @abstractmethod
+    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]:
+        """Of the step that led to an instant: its problem, and the velocities it ended with."""
+
+    @abstractmethod
+    def coupling(self, i: int, row: int) -> FrictionCoupling:
+        """Of a contact of the step that led to an instant."""
+
+    def joint_error(self, state: State) -> float:
+        return 0.0
+
+    def record_header(self) -> Header:
+        return self.header
 
     def step(self) -> None:
         begun = time.perf_counter()
         self.sim.step()
-        columns = {name: np.array(value) for name, value in self.sim.columns(time.perf_counter() - begun).items()}
-        self._keep(self.kept[-1].time + self.sim.dt, columns)
+        self._keep(self.kept[-1].time + self.sim.dt, self.last_step(time.perf_counter() - begun))
 
     def _keep(self, now: float, columns: dict[str, Any] | None) -> None:
-        state = self.sim.state.copy()
         sim, residual, mark, counts = self.sim, 0.0, GOOD, [0] * len(ContactState)
+        patch = np.zeros(0)
+        state, moment = self.now()
         if columns is not None:
             columns["time"] = np.array([now])
             residual, mark = sim.residual, {Status.SOLVED: GOOD, Status.INEXACT: INEXACT}.get(sim.status, FAILED)
             counts = np.bincount(columns["contacts/state"], minlength=len(ContactState)).tolist()
-        strip = (residual, mark, sim.kinetic, sim.potential, *counts, joint_error(self.model, state))
-        self.kept.append(Kept(now, state, columns, strip))
+            patch = self.patches_now(columns)
+        strip = (residual, mark, *self.energies(moment), *counts, self.joint_error(state))
+        self.kept.append(Kept(now, state, moment, columns, strip, patch, self.world))
         self.used += weight(self.kept[-1])
         while self.used > self.room and len(self.kept) > 2:
             self.used -= weight(self.kept.popleft())
@@ -105,11 +196,10 @@ class LiveTrack:
         """Forget what came after an instant, and be there."""
         while len(self.kept) > i + 1:
             self.used -= weight(self.kept.pop())
-        self.sim.state, self.sim.time = self.kept[-1].state, max(0.0, self.kept[-1].time)
+        self.restore(self.kept[-1].moment, max(0.0, self.kept[-1].time))
 
-    def put(self, state: State) -> None:
-        """Be elsewhere now: the last instant has this state, as if nothing had led to it."""
-        self.sim.state = state
+    def again(self) -> None:
+        """The last instant is where the simulation is now, as if nothing had led to it."""
         last = self.kept.pop()
         self.used -= weight(last)
         self._keep(last.time, None)
@@ -123,6 +213,12 @@ class LiveTrack:
     def state(self, i: int) -> State:
         return self.kept[i].state
 
+    def moment(self, i: int) -> Any:
+        return self.kept[i].moment
+
+    def patches(self, i: int) -> Floats:
+        return self.kept[i].patch
+
     def contacts(self, i: int) -> ContactTable:
         columns = self.kept[i].columns
         own = {
@@ -130,6 +226,8 @@ class LiveTrack:
         }
         if not own:
             return empty_table(self.header)
+        for name, shape in COLUMNS.items():
+            own.setdefault(name, np.zeros((own["gap"].size, *shape)))
         return table_of(self.header.names, self.header.shape_body, own, np.full(own["gap"].size, i - 1))
 
     def joint_impulse(self, i: int) -> Floats:
@@ -137,7 +235,7 @@ class LiveTrack:
         return np.zeros(self.header.joint_row.size) if columns is None else columns["joint_impulse"][0]
 
     def lasted(self, i: int) -> float:
-        return self.kept[i].time - self.kept[i - 1].time if i else self.sim.dt
+        return self.kept[i].time - self.kept[i - 1].time if i else float(self.sim.dt)
 
     def strips(self) -> Strips:
         rows = np.array([(kept.time, *kept.strip) for kept in self.kept if kept.columns is not None]).reshape(-1, 9)
@@ -160,11 +258,102 @@ class LiveTrack:
     def trajectory(self) -> Trajectory:
         """What is kept, as a run of its own."""
         kept = list(self.kept)
-        recorder = Recorder(self.header, kept[0].state, start_time=kept[0].time)
+        recorder = Recorder(self.record_header(), self.first_of(kept[0]), start_time=kept[0].time)
         for each in kept[1:]:
             if each.columns is not None:
                 recorder.append(each.columns)
-        return Trajectory(recorder.finish())
+        return self.run_of(recorder.finish())
+
+
+class LiveTrack(Live):
+    """A scene under one formulation."""
+
+    sim: Simulation
+
+    def start(self, dt: float, solver: str | None, tol: float | None, moment: State | None, now: float) -> None:
+        self.sim = Simulation(self.world, dt, self.law, solver, tol, keep_going=True)
+        self.sim.time = now
+        if moment is not None:
+            self.sim.state = moment
+        self.header = self.sim.header
+        self.solids = SceneSolids(self.header)
+        if not self.kept:
+            self._keep(now, None)
+
+    @property
+    def model(self) -> Model:
+        return self.sim._engine.model
+
+    def restore(self, moment: State, now: float) -> None:
+        self.sim.state, self.sim.time = moment, now
+
+    def now(self) -> tuple[State, State]:
+        state = self.sim.state.copy()
+        return state, state
+
+    def last_step(self, seconds: float) -> dict[str, Any]:
+        return {name: np.array(value) for name, value in self.sim.columns(seconds).items()}
+
+    def energies(self, moment: State) -> tuple[float, float]:
+        return self.sim.kinetic, self.sim.potential
+
+    def joint_error(self, state: State) -> float:
+        return joint_error(self.model, state)
+
+    def patches_now(self, columns: dict[str, Any]) -> Floats:
+        return patch_sizes(self.model, columns["contacts/shape_a"], columns["contacts/shape_b"])
+
+    def record_header(self) -> Header:
+        """With the scene, if it was the same all the time."""
+        same = all(kept.world is self.world for kept in self.kept if kept.columns is not None)
+        return replace(self.header, scene=written(self.world) if same else "")
+
+    def first_of(self, kept: Kept) -> State:
+        return kept.state
+
+    def run_of(self, record: Any) -> Trajectory:
+        return Trajectory(record)
+
+    def pull(self, pull: Pull | None) -> None:
+        """Spring and damper from the grip to the target; nothing on bodies that were let go."""
+        sim, model = self.sim, self.model
+        if self.held is not None and (pull is None or self.held != pull.body):
+            sim.apply(self.held)
+            self.held = None
+        if pull is None or pull.body >= model.kind.size or model.kind[pull.body] != Kind.FREE:
+            return
+        b, now = pull.body, sim.state.state
+        arm = rotated(now.quaternion[b], pull.grip)
+        velocity = now.velocity[b, :3] + np.cross(now.velocity[b, 3:], arm)
+        force = model.mass[b] * spring(pull.target - now.position[b] - arm, velocity, sim.dt)
+        force = force * (model.inverse_mass[b] > 0)
+        torque = np.cross(arm, force) * (np.abs(model.inverse_inertia[b]).sum(axis=1) > 0)
+        sim.apply(b, force, torque)
+        self.held = b
+
+    def put(self, i: int, pull: Pull) -> None:
+        state = self.state(i).copy()
+        if self.model.kind[pull.body] != Kind.FREE:
+            return
+        arm = rotated(state.quaternion[pull.body], pull.grip)
+        state.position[pull.body] = np.where(self.model.inverse_mass[pull.body] > 0, pull.target - arm, 0.0)
+        state.velocity[pull.body] = 0.0
+        self.place(state)
+
+    def place(self, state: State) -> None:
+        """Be elsewhere now."""
+        self.sim.state = state
+        self.again()
+
+    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]:
+        return scene_step_problem(self.standing(i, before=True), self.state(i), self.model, self.lasted(i))
+
+    def coupling(self, i: int, row: int) -> FrictionCoupling:
+        return scene_coupling(self.standing(i, before=True), self.contacts(i), row)
+
+    def standing(self, i: int, before: bool = False) -> Scene:
+        """The scene as it stood at an instant, or before the step that led there."""
+        return scene_at(self.kept[i].world, self.state(max(0, i - before)))
 
 
 class RecordedTrack:
@@ -173,6 +362,7 @@ class RecordedTrack:
     def __init__(self, run: Trajectory) -> None:
         self.run, self.header = run, run.header
         self.name = run.header.formulation.partition("(")[0].lower() or "run"
+        self.solids = solids_of("lab", run)
         self.times = run.time
 
     def __len__(self) -> int:
@@ -182,10 +372,32 @@ class RecordedTrack:
         return float(self.times[i])
 
     def state(self, i: int) -> State:
-        return self.run.state(i)
+        return self.solids.state(self.run, i)
 
     def contacts(self, i: int) -> ContactTable:
         return self.run.contacts(step=i - 1) if i else self.run.contacts(step=slice(0, 0))
+
+    def moment(self, i: int) -> Any:
+        """As a live track has it."""
+        if isinstance(self.solids, SceneSolids):
+            return self.state(i)
+        read, none = self.run._record.read, np.zeros(0)
+        return Moment(read("q", i, i + 1)[0], read("v", i, i + 1)[0], none, none)
+
+    @cached_property
+    def world(self) -> Any:
+        """The scene that ran, where the file holds it, or the model."""
+        if not isinstance(self.solids, SceneSolids):
+            return self.run.system  # type: ignore[attr-defined]  # of a ModelTrajectory
+        return read_run(self.header.scene, "the scene of this run")[0] if self.header.scene else None
+
+    @cached_property
+    def model(self) -> Model | None:
+        return compile_scene(self.world)[0] if isinstance(self.world, Scene) else None
+
+    def patches(self, i: int) -> Floats:
+        table = self.contacts(i)
+        return np.zeros(len(table)) if self.model is None else patch_sizes(self.model, table.shape_a, table.shape_b)
 
     def joint_impulse(self, i: int) -> Floats:
         return self.run._record.read("joint_impulse", i - 1, i)[0] if i else np.zeros(self.header.joint_row.size)
@@ -193,16 +405,68 @@ class RecordedTrack:
     def lasted(self, i: int) -> float:
         return float(self.times[i] - self.times[i - 1]) if i else 1.0
 
+    def standing(self, i: int, before: bool = False) -> Scene:
+        """The scene as it stood at an instant, or before the step that led there."""
+        if not isinstance(self.world, Scene):
+            raise InputError(
+                "lab: this run does not hold its scene, expected one of simulate(..., path=...) or of `stickslip run`"
+            )
+        return scene_at(self.world, self.state(max(0, i - before)))
+
+    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]:
+        before = self.standing(i, before=True)
+        assert self.model is not None
+        return scene_step_problem(before, self.state(i), self.model, self.lasted(i))
+
+    def coupling(self, i: int, row: int) -> FrictionCoupling:
+        return scene_coupling(self.standing(i, before=True), self.contacts(i), row)
+
     def strips(self) -> Strips:
-        return strips(self.run)
+        return strips(self.run, self.solids)
 
     def trajectory(self) -> Trajectory:
         return self.run
 
 
+def spring(way: Floats, velocity: Floats, dt: float) -> Floats:
+    """Force over mass of the spring that drags things, stretched by `way`   [m/s²]."""
+    w = min(STIFF, EXPLICIT / dt)
+    return w**2 * way - 2 * DAMPED * w * velocity
+
+
+def patch_sizes(model: Model, shape_a: Integers, shape_b: Integers) -> Floats:
+    """(m,) of contacts between shapes   [m]."""
+    return model.patch[model.shape_material[shape_a], model.shape_material[shape_b]]
+
+
+def scene_step_problem(before: Scene, after: State, model: Model, dt: float) -> tuple[ContactProblem, Vector]:
+    """Of the step from a scene as it stood to a state."""
+    law = LimitSurface() if has_patches(before) else Coulomb()
+    problem, _ = named_problem("lab", before, dt, None, None, None, law)
+    free = free_rows(model)
+    return problem, after.velocity[free.body, free.component]
+
+
+def scene_coupling(scene: Scene, table: ContactTable, row: int) -> FrictionCoupling:
+    """Of a contact of a scene as it stands, which a table of the step that follows names."""
+    return friction_coupling(scene, contact=number_of(table, row, scene_contacts(scene)))
+
+
+def number_of(table: ContactTable, row: int, pairs: Sequence[tuple[str, str]]) -> int:
+    """The number of a contact of a step among those that touch before it, which are between these pairs."""
+    touching = np.flatnonzero(table.gap <= TOUCHING)
+    if row not in touching:
+        raise InputError("lab: this contact is apart, expected one that touches")
+    number = int(np.searchsorted(touching, row))
+    bodies = {table.names[table.body_a[row]], table.names[table.body_b[row]]}
+    if number >= len(pairs) or set(pairs[number]) != bodies:
+        raise InputError("lab: this contact is not among those that touch before the step, expected one that is")
+    return number
+
+
 def weight(kept: Kept) -> int:
     """Bytes, about."""
-    arrays = [*kept.state, *(kept.columns or {}).values()]
+    arrays = [*kept.state, *(kept.columns or {}).values(), kept.patch]
     return sum(array.nbytes + 112 for array in arrays) + sys.getsizeof(kept)
 
 
@@ -231,8 +495,8 @@ def joint_error(model: Model, state: State) -> float:
     return float(np.linalg.norm(apart, axis=1).max())
 
 
-def free_bodies(header: Header) -> Any:
-    return np.flatnonzero(header.kind == Kind.FREE)
+def free_bodies(world: Header | Solids) -> Any:
+    return np.flatnonzero(world.kind == Kind.FREE)
 
 
 def scene_at(scene: Scene, state: State) -> Scene:

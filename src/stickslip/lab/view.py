@@ -9,26 +9,21 @@ from __future__ import annotations
 import contextlib
 import html
 import io
-import os
 import secrets
 import threading
 import webbrowser
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.lab.gate import Gate, guarding
-from stickslip.lab.session import Session, Settings, settings_of
-from stickslip.scene.files import load_run
-from stickslip.scene.scene import Scene
+from stickslip.lab.opening import World, opened
+from stickslip.lab.session import Session, Settings
 
 LOCAL, PORT = "127.0.0.1", 8080
+PATIENCE = 30.0  # for threads to end   [s]
 GRACE = 10.0  # seconds after which a lab without a tab ends: a reload is quicker
 MISSING = "view: viser is missing, expected the extra: pip install 'stickslip[lab]'"
-
-World = Scene | Trajectory | Sequence[Trajectory] | str | os.PathLike[str]
 
 
 class Lab:
@@ -55,8 +50,10 @@ class Lab:
                 self._timer.cancel()
             self.session.listeners.clear()
             self.session.close()
+            self.page.jam.close()
             with contextlib.redirect_stdout(io.StringIO()):
                 self.server.stop()
+            self.server._websock_server._server_thread.join(PATIENCE)  # viser waits one second only
             self._closed.set()
 
     def _stay(self) -> None:
@@ -98,14 +95,14 @@ def view(
 ) -> Lab:
     """Open the lab at localhost, in the browser, and return it at once.
 
-    world        a Scene, a Trajectory, several of them of one scene (the first solid, the others ghosts), or a file:
-                 a scene (.yaml), a run (.h5), or a robot (.urdf, .xml)
+    world        a Scene, a model of `load_model`, a Trajectory, several of them of one scene (the first solid, the
+                 others ghosts), or a file: a scene (.yaml), a run (.h5), or a robot (.urdf, .xml)
     host         127.0.0.1 is this machine alone; another one opens it to other machines, for those who have the
                  token of its address
     port         the next that is free where it is taken
     browser      whether to open a tab
     keep         whether it stays when its last tab is closed; otherwise it ends then
-    settings     of a scene; those of its file where None
+    settings     of a scene or model; those of its file where None
     """
     try:
         import viser
@@ -114,13 +111,13 @@ def view(
     from stickslip.lab.output import Exports
     from stickslip.lab.page import Page
 
-    shown, own, mechanism, name = opened(world)
+    shown, own, name = opened(world)
     token = None if host == LOCAL else secrets.token_urlsafe(24)
     session = Session(shown, settings or own, name)
     try:
         with guarding(Gate(token)), contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(host=host, port=port, label=f"stickslip {name}".strip(), verbose=False)
-        page = Page(session, server, Exports(session, Path.cwd()), mechanism)
+        page = Page(session, server, Exports(session, Path.cwd()))
     except BaseException:
         session.close()
         raise
@@ -129,30 +126,3 @@ def view(
     if browser:
         webbrowser.open(address)
     return lab
-
-
-def opened(world: World) -> tuple[Scene | Sequence[Trajectory], Settings, Any, str]:
-    """What a session shows, its settings, a mechanism for the tab Jam, and a name."""
-    if isinstance(world, Scene):
-        return world, Settings(), None, ""
-    if isinstance(world, Trajectory):
-        return [world], Settings(), None, ""
-    if not isinstance(world, str | os.PathLike):
-        runs = list(world) if isinstance(world, Sequence) else None
-        if runs is None:
-            raise InputError(f"view: the world is {world!r}, expected a Scene, a Trajectory, several, or a file")
-        return cast("list[Trajectory]", runs), Settings(), None, ""
-    path = Path(world)
-    match path.suffix.lower():
-        case ".yaml" | ".yml":
-            scene, run = load_run(path)
-            return scene, settings_of(run), None, path.name
-        case ".h5" | ".hdf5":
-            return [Trajectory.load(path)], Settings(), None, path.name
-        case ".urdf" | ".xml" | ".mjcf":
-            from stickslip.lab.jam import robot_mechanism
-
-            stage = Scene()
-            stage.add_plane(name="ground")
-            return stage, Settings(), robot_mechanism(path), path.name
-    raise InputError(f"view: the file is {str(path)!r}, expected one that ends with .yaml, .h5, .urdf or .xml")

@@ -19,6 +19,7 @@ from stickslip.view.trajectories import PALETTE, dress
 
 ROUND = (1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0)  # levels in each decade
 SPAN = 12.0  # levels go from the least μ_jam to so many times it
+SAME_VALUE = 1e-4  # relative difference up to which two minima have one value
 COLOURS = "YlOrRd_r"
 MU_JAM = r"$\mu_\mathrm{jam}$"
 
@@ -70,7 +71,8 @@ def draw_contours(axes: Axes, jam_map: JamMap) -> None:
 
 
 def mark_minima(axes: Axes, jam_map: JamMap) -> None:
-    """A dot and its value at each minimum."""
+    """A dot at each minimum, and its value; of several that are equal, only at the first."""
+    said: list[float] = []
     for worst in jam_map.minima:
         place = [
             float(in_units(np.array([value]), unit)[0])
@@ -78,6 +80,9 @@ def mark_minima(axes: Axes, jam_map: JamMap) -> None:
         ]
         x, y = place if len(place) == 2 else (place[0], worst.mu_jam)
         axes.plot([x], [y], "o", color=INK, markersize=6, markeredgecolor=PAPER, zorder=5)
+        if any(math.isclose(worst.mu_jam, other, rel_tol=SAME_VALUE) for other in said):
+            continue
+        said.append(worst.mu_jam)
         axes.annotate(
             f"{worst.mu_jam:.4f}",
             (x, y),

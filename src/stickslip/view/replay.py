@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.engine.recorder import SCENE
+from stickslip.engine.recorder import MODEL, SCENE
 from stickslip.engine.trajectory import ContactTable, Trajectory
 from stickslip.errors import InputError, replacing
 from stickslip.problems.contact_states import State
 from stickslip.scene.model import Floats, Integers, Kind
 from stickslip.view.figures import COLOUR, NAME
-from stickslip.view.solids import meshes_of, parts_of, view_of
+from stickslip.view.solids import SceneSolids, Solids
 from stickslip.view.trajectories import PALETTE
 
 BUDGET = 24_000_000  # bytes of poses and contacts, before they are compressed
@@ -51,48 +51,67 @@ def write_replay(run: Trajectory, path: str | os.PathLike[str], others: Sequence
 
 def replay_page(run: Trajectory, others: Sequence[Trajectory] = ()) -> str:
     check_runs(run, others)
+    solids = solids_of("export", run)
     page = resources.files("stickslip.view").joinpath("replay.html").read_text(encoding="utf-8")
-    numbers = base64.b64encode(gzip.compress(packed(contents(run, others)), 6)).decode()
-    return page.replace("{{title}}", html.escape(title_of(run))).replace("{{numbers}}", numbers)
+    numbers = base64.b64encode(gzip.compress(packed(contents(run, others, solids)), 6)).decode()
+    return page.replace("{{title}}", html.escape(title_of(run, solids))).replace("{{numbers}}", numbers)
 
 
 def check_runs(run: Trajectory, others: Sequence[Trajectory]) -> None:
     for each in (run, *others):
-        if each.header.world != SCENE:
-            raise InputError(
-                f"export: this is a run of the system {each.header.name!r}, which has no shapes, expected a run of a "
-                f"scene"
-            )
-        if each.header.names != run.header.names:
-            raise InputError("export: the runs have different bodies, expected runs of one scene")
+        if each.header.names != run.header.names or each.header.world != run.header.world:
+            raise InputError("export: the runs have different bodies, expected runs of one scene or model")
 
 
-def title_of(run: Trajectory) -> str:
-    free = [name for name, kind in zip(run.header.names, run.header.kind, strict=True) if kind == Kind.FREE]
-    who = free[0] if len(free) == 1 else f"{len(free)} bodies"
+def solids_of(owner: str, run: Trajectory) -> Solids:
+    """What the bodies of a run look like."""
+    header, system = run.header, getattr(run, "system", None)
+    if header.world == SCENE:
+        return SceneSolids(header)
+    if header.world != MODEL:
+        raise InputError(
+            f"{owner}: this is a run of the system {header.name!r}, which has no shapes, expected a run of a scene or "
+            f"of a model of load_model"
+        )
+    if system is None:
+        raise InputError(
+            f"{owner}: this is a loaded run of the model {header.name!r}, whose shapes are in its own file, expected "
+            f"`run.system = load_model(...)`"
+        )
+    from stickslip.view.model_solids import ModelSolids
+
+    solids = ModelSolids(system)
+    if solids.names[: len(header.names)] != header.names or solids.model.nq != header.coordinates:
+        raise InputError(f"{owner}: {system!r} is not the model of this run, expected {header.name!r}")
+    return solids
+
+
+def title_of(run: Trajectory, solids: Solids) -> str:
+    free = [name for name, kind in zip(solids.names, solids.kind, strict=True) if kind == Kind.FREE]
+    who = run.header.name or (free[0] if len(free) == 1 else f"{len(free)} bodies")
     return f"{who}, {run.time[-1]:.4g} s"
 
 
 # what the page shows
 
 
-def contents(run: Trajectory, others: Sequence[Trajectory]) -> dict[str, Any]:
+def contents(run: Trajectory, others: Sequence[Trajectory], solids: Solids) -> dict[str, Any]:
     """All of it, as plain values and arrays."""
-    header = run.header
     instants = chosen_instants(run, 1 + len(others))
-    states = [run.state(int(i)) for i in instants]
-    view = view_of(header, states[0], states[-1])
-    parts = parts_of(header, view)
+    states = [solids.state(run, int(i)) for i in instants]
+    view = solids.view(states[0], states[-1])
+    parts = solids.parts(view)
     time = run.time[instants]
     return {
         "about": about(run, instants),
-        "names": header.names,
-        "kind": header.kind.astype(np.uint8),
-        "planar": bool(header.planar),
+        "names": solids.names,
+        "kind": solids.kind.astype(np.uint8),
+        "tint": (solids.tints / 255).astype(np.float32),
+        "planar": solids.planar,
         "view": {"centre": view.centre.tolist(), "radius": view.radius},
         "meshes": {
-            name: {"vertices": mesh.vertices.astype(np.float32), "faces": mesh.faces.astype(np.uint16)}
-            for name, mesh in meshes_of(header).items()
+            name: {"vertices": mesh.vertices.astype(np.float32), "faces": mesh.faces.astype(np.uint32)}
+            for name, mesh in solids.meshes.items()
         },
         "parts": [
             {"mesh": mesh, "body": int(body), "position": place.tolist(), "quaternion": turn.tolist()}
@@ -104,8 +123,8 @@ def contents(run: Trajectory, others: Sequence[Trajectory]) -> dict[str, Any]:
         "time": time,
         "poses": poses(states),
         "contacts": contacts(run, instants),
-        "ghosts": [ghost(other, time) for other in others],
-        "strips": strips(run),
+        "ghosts": [ghost(other, time, solids) for other in others],
+        "strips": strips(run, solids),
     }
 
 
@@ -144,14 +163,14 @@ def poses(states: Sequence[Any]) -> Floats:
     return np.array([np.hstack([state.position, state.quaternion]) for state in states], np.float32)
 
 
-def ghost(run: Trajectory, time: Floats) -> dict[str, Any]:
+def ghost(run: Trajectory, time: Floats, solids: Solids) -> dict[str, Any]:
     """Another run at the instants nearest to these times."""
     own = run.time
     nearest = np.clip(np.searchsorted(own, time - 0.5 * np.median(np.diff(own))), 0, len(run))
     return {
         "law": short(run.header.formulation),
-        "poses": poses([run.state(int(i)) for i in nearest]),
-        "strips": strips(run),
+        "poses": poses([solids.state(run, int(i)) for i in nearest]),
+        "strips": strips(run, solids),
     }
 
 
@@ -185,7 +204,7 @@ def strongest(table: ContactTable) -> ContactTable:
 # strips
 
 
-def strips(run: Trajectory, bins: int = BINS) -> dict[str, Any]:
+def strips(run: Trajectory, solids: Solids, bins: int = BINS) -> dict[str, Any]:
     """Over the steps, gathered into bins: the largest residual, how its worst step ended, the energy at its end and the
     contacts that are open, stick and slip then."""
     n = len(run)
@@ -193,8 +212,8 @@ def strips(run: Trajectory, bins: int = BINS) -> dict[str, Any]:
     first, last = edges[:-1], edges[1:] - 1
     if n == 0:
         first = last = np.zeros(0, np.int64)
-    kinetic, potential = run.kinetic[last + 1], run.potential[last + 1]
-    lowest = np.min(run.potential[np.isfinite(run.potential)], initial=math.inf)
+    kinetic, potential = run.kinetic[last + 1], solids.potentials(run, last + 1)
+    lowest = np.min(potential[np.isfinite(potential)], initial=math.inf)
     return {
         "time": run.time[last + 1],
         "residual": np.maximum.reduceat(run.residual, first) if n else np.zeros(0),

@@ -2,12 +2,14 @@
 
 A part is a unit mesh with a scale, fastened to a body. A box, a ball and a cylinder are one part; a capsule is a tube
 and two balls; a plane is a square as large as the scene. So thousands of bodies are drawn with one mesh of each kind.
-A hull has a mesh of its own.
+A hull has a mesh of its own. `SceneSolids` says what the bodies of a scene look like, `ModelSolids` of model_solids.py
+the same of a robot.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -16,11 +18,15 @@ from stickslip.engine.recorder import Header
 from stickslip.scene.meshes import convex_hull
 from stickslip.scene.model import Floats, Integers, Kind, Model, Shape, State
 from stickslip.scene.values import rotated
+from stickslip.view.trajectories import PALETTE
 
 ROUND = 24  # corners of a circle
 RINGS = 12  # of a ball, from pole to pole
 POINT = 0.006  # radius that a particle is drawn with, as a share of the scene
+STILL = (205.0, 200.0, 190.0)  # colour of what is not free
 FAR = 3.0  # half length of a plane, as a multiple of the scene's radius
+
+Placed: TypeAlias = tuple[str, tuple[float, ...], tuple[float, ...]]  # a mesh, its place and its scale
 
 
 class Mesh(NamedTuple):
@@ -102,9 +108,13 @@ MESHES: dict[str, Mesh] = {
 
 
 def hull(corners: Floats) -> Mesh:
-    """Each triangle has corners of its own, so that edges are sharp."""
     found = convex_hull("hull", "corners", corners)
-    return Mesh(found.corners[found.triangles].reshape(-1, 3), np.arange(3 * len(found.triangles)).reshape(-1, 3))
+    return faceted(found.corners, found.triangles)
+
+
+def faceted(vertices: Floats, faces: Integers) -> Mesh:
+    """Each triangle has corners of its own, so that edges are sharp."""
+    return Mesh(vertices[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3))
 
 
 def meshes_of(world: Header | Model) -> dict[str, Mesh]:
@@ -140,7 +150,7 @@ def parts_of(world: Header | Model, view: View) -> Parts:
     )
 
 
-def drawn(shape: Shape, size: Floats, view: View) -> list[tuple[str, tuple[float, ...], tuple[float, ...]]]:
+def drawn(shape: Shape, size: Floats, view: View) -> list[Placed]:
     """The meshes of a shape that is no hull: each with its place and its scale, in the axes of the shape."""
     a, b, c = size.tolist()
     here = (0.0, 0.0, 0.0)
@@ -153,7 +163,7 @@ def drawn(shape: Shape, size: Floats, view: View) -> list[tuple[str, tuple[float
         case Shape.BOX:
             return [("box", here, (a, b, c))]
         case Shape.CAPSULE:
-            caps = [("ball", (0.0, 0.0, end), (a, a, a)) for end in (b, -b)]
+            caps: list[Placed] = [("ball", (0.0, 0.0, end), (a, a, a)) for end in (b, -b)]
             return [("tube", here, (a, a, b)), *caps]
         case _:  # a cylinder
             return [("tube", here, (a, a, b))]
@@ -193,9 +203,76 @@ def view_of(world: Header | Model, *states: State) -> View:
     free = world.kind[body] == Kind.FREE
     body = body[free] if free.any() else body
     reach = np.max(np.linalg.norm(world.shape_size[bounded], axis=1), initial=0.0)
-    points = np.concatenate([state.position[body] for state in states] or [np.zeros((0, 3))])
+    return ball_about([state.position[body] for state in states], float(reach))
+
+
+def ball_about(places: list[Floats], reach: float) -> View:
+    """A ball about places (n, 3) of things that reach so far."""
+    points = np.concatenate(places or [np.zeros((0, 3))])
     points = points[np.isfinite(points).all(axis=1) & (np.abs(points) < 1e6).all(axis=1)]
     if not len(points):
         return View(np.zeros(3), 1.0)
     low, high = points.min(axis=0), points.max(axis=0)
     return View((low + high) / 2, float(np.linalg.norm(high - low) / 2 + reach) or 1.0)
+
+
+# bodies
+
+
+class Solids(Protocol):
+    """What the bodies of a world look like."""
+
+    names: tuple[str, ...]
+    kind: Integers  # (n,)
+    planar: bool
+
+    @property
+    def meshes(self) -> dict[str, Mesh]: ...
+    @property
+    def tints(self) -> Floats:
+        """(n, 3) colours, 0 to 255."""
+
+    def parts(self, view: View) -> Parts: ...
+    def view(self, *states: State) -> View: ...
+    def state(self, run: Any, i: int) -> State:
+        """Of a run, at its instant i."""
+
+    def potentials(self, run: Any, instants: Integers) -> Floats:
+        """Of a run, at some instants   [J]."""
+
+
+class SceneSolids:
+    """Those of a scene."""
+
+    def __init__(self, header: Header) -> None:
+        self.header, self.names, self.kind, self.planar = header, header.names, header.kind, bool(header.planar)
+
+    @cached_property
+    def meshes(self) -> dict[str, Mesh]:
+        return meshes_of(self.header)
+
+    @cached_property
+    def tints(self) -> Floats:
+        return palette_tints(self.kind, np.cumsum(self.kind == Kind.FREE) - 1)
+
+    def parts(self, view: View) -> Parts:
+        return parts_of(self.header, view)
+
+    def view(self, *states: State) -> View:
+        return view_of(self.header, *states)
+
+    def state(self, run: Any, i: int) -> State:
+        return run.state(i)
+
+    def potentials(self, run: Any, instants: Integers) -> Floats:
+        return run.potential[instants]
+
+
+def palette_tints(kind: Integers, number: Integers) -> Floats:
+    """Light tints of the palette in turn, by the number of each; one colour of what does not move."""
+    tints = 0.6 * np.array([rgb(colour) for colour in PALETTE]) + 90
+    return np.where((kind == Kind.FREE)[:, None], tints[number % len(PALETTE)], STILL)
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

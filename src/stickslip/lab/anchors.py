@@ -1,0 +1,477 @@
+"""The lab's own world as a mechanism of the tab Jam: a contact point of its bodies, poses by one or two coordinates.
+
+The point is fixed to both bodies where they touch, its normal and tangents are fixed in space, and nothing else
+touches: the map is that of this contact alone, as in `robot_family`. What may vary in a pose:
+
+    turn x, y, z     about the contact, of a body and all that joints fasten to it, if nothing fastens them to what is
+                     fixed; counted from the pose in which the contact was chosen   [rad]
+    a joint          a hinge or slider: what hangs behind it moves; of a robot its own coordinate, of a scene counted
+                     from that pose   [rad, m]
+
+Of a scene only the bodies take part that joints hold together with those of the contact; all of a robot does.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag
+from scipy.spatial.transform import Rotation
+
+from stickslip.analysis.jamming import Family
+from stickslip.dynamics.generalized import Constraint, ContactPoint, GeneralizedSystem
+from stickslip.dynamics.mujoco import LoadedModel
+from stickslip.engine.snapshot import snapshot
+from stickslip.engine.step_problem import free_rows
+from stickslip.engine.trajectory import ContactTable
+from stickslip.errors import InputError
+from stickslip.lab.jam import FLOOR, Mechanism, Place
+from stickslip.lab.robots import joint_ranges
+from stickslip.lab.tracks import Moment, scene_at
+from stickslip.problems.matrix import Dense, Vector
+from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, State
+from stickslip.scene.scene import Scene
+from stickslip.scene.values import rotated
+from stickslip.view.model_solids import rod_ends
+from stickslip.view.solids import product
+
+AXES = {"turn x": 0, "turn y": 1, "turn z": 2}
+TURN = np.pi / 2  # how far a map turns a body each way   [rad]
+RESOLUTION = 32  # values of a parameter of a map
+JOINTED = 16  # values of a parameter of the map of a scene with joints, whose rows are those of the engine
+SLIDE = 0.5  # how far a map moves a slider of a scene each way   [m]
+
+
+class Touch(NamedTuple):
+    """A contact in space, and what it is between: bodies of a scene, or of a robot."""
+
+    name: str
+    a: int
+    b: int  # the normal points from b to a
+    point: Floats  # (3,)   [m]
+    frame: Floats  # (3, 3)   n, t, o as rows
+
+
+class Coordinate(NamedTuple):
+    """Something of a pose that may vary."""
+
+    name: str
+    unit: str
+    bounds: tuple[float, float]
+    moved: Callable[[Any, Any], Any]  # a moment of the world moved by a value, of a turn by value × axis
+    read: Callable[[Any], float]  # its value in a moment
+    axis: Floats | None = None  # of a turn
+
+
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """A contact of the world, and what of its pose may vary. A moment is a State, or a Moment of a robot."""
+
+    touch: Touch
+    base: Any  # the moment in which it was chosen
+    system: GeneralizedSystem
+    q: Callable[[Any], Vector]  # of a moment
+    place: Callable[[Vector], Place]  # of q
+    coordinates: tuple[Coordinate, ...]
+    resolution: int | None = None  # of maps
+
+    def chosen(self, names: Sequence[str]) -> list[Coordinate]:
+        known = {each.name: each for each in self.coordinates}
+        return [known[name] for name in dict.fromkeys(names) if name in known]
+
+    def moment(self, names: Sequence[str], values: Sequence[float]) -> Any:
+        """The base with some coordinates at other values; turns about several axes are one turn."""
+        moment, own = self.base, list(zip(self.chosen(names), values, strict=True))
+        turns = [(each.moved, value * each.axis) for each, value in own if each.axis is not None]
+        if turns:
+            moment = turns[0][0](moment, np.sum([vector for _, vector in turns], axis=0))
+        for each, value in own:
+            if each.axis is None:
+                moment = each.moved(moment, value)
+        return moment
+
+    def read(self, names: Sequence[str], moment: Any) -> Vector:
+        return np.array([coordinate.read(moment) for coordinate in self.chosen(names)])
+
+    def mechanism(self, names: Sequence[str]) -> Mechanism:
+        """By one or two of the coordinates."""
+        own = self.chosen(names)
+        if not 1 <= len(own) <= 2:
+            known = ", ".join(each.name for each in self.coordinates) or "none, for nothing here can be turned"
+            raise InputError(f"lab: the coordinates are {', '.join(names)!r}, expected one or two of {known}")
+        family = Family(
+            self.system,
+            lambda *values: self.q(self.moment([each.name for each in own], values)),
+            {each.name: each.bounds for each in own},
+            tuple(each.unit for each in own),
+            self.touch.name,
+        )
+        return Mechanism(self.touch.name, family, self.place, resolution=self.resolution)
+
+
+def tangents(normal: Floats, tangent: Floats) -> Floats:
+    return np.array([normal, tangent, np.cross(normal, tangent)])
+
+
+def turned(quaternion: Floats, by: Rotation) -> Floats:
+    """Quaternions (n, 4) turned in space."""
+    turn = np.roll(by.as_quat(), 1)
+    return product(np.tile(turn, (len(quaternion), 1)), quaternion)
+
+
+def angle_about(now: Floats, base: Floats, axis: Floats) -> float:
+    """How far a body has turned about an axis in space, from one quaternion to the other."""
+    relative = product(now[None], base[None] * [1.0, -1.0, -1.0, -1.0])[0]
+    return float(Rotation.from_quat(np.roll(relative, -1)).as_rotvec() @ axis)
+
+
+# of a scene
+
+
+def scene_touch(table: ContactTable, row: int) -> Touch:
+    """Of a contact of a step."""
+    frame = tangents(table.normal[row], table.tangent[row])
+    return Touch(table.name(row), int(table.body_a[row]), int(table.body_b[row]), table.point[row], frame)
+
+
+def scene_anchor(scene: Scene, model: Model, base: State, touch: Touch) -> Anchor:
+    parts = [group_of(model, body) for body in (touch.a, touch.b) if model.kind[body] == Kind.FREE]
+    group = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+    if not len(group):
+        raise InputError("lab: neither body of this contact is free, expected one that moves")
+    still = base._replace(velocity=np.zeros_like(base.velocity))
+    body = touch.a if model.kind[touch.a] == Kind.FREE else touch.b
+    jointed = bool(np.isin(model.joint_a, group).any() or np.isin(model.joint_b, group).any())
+    return Anchor(
+        touch, still, GroupOfBodies(scene, model, still, touch, group, jointed).system(),
+        lambda state: flat(state, group), lambda q: scene_place(q, group, still, touch),
+        (*turns(model, still, touch, body), *scene_joints(model, still, body, group, scene.joint_names)),
+        JOINTED if jointed else RESOLUTION,
+    )  # fmt: skip
+
+
+def flat(state: State, group: Integers) -> Vector:
+    return np.concatenate([state.position[group].ravel(), state.quaternion[group].ravel()])
+
+
+def unflat(q: Vector, group: Integers, base: State) -> State:
+    state, n = base.copy(), len(group)
+    state.position[group], state.quaternion[group] = q[: 3 * n].reshape(n, 3), q[3 * n :].reshape(n, 4)
+    return state
+
+
+def fixed_to(base: State, body: int, point: Floats) -> Floats:
+    """A point in the axes of a body."""
+    return rotated(base.quaternion[body] * [1.0, -1.0, -1.0, -1.0], point - base.position[body])
+
+
+def scene_place(q: Vector, group: Integers, base: State, touch: Touch) -> Place:
+    """Where the point of the body that moves is."""
+    state, body = unflat(q, group, base), touch.a if touch.a in group else touch.b
+    arm = fixed_to(base, body, touch.point)
+    return Place(state.position[body] + rotated(state.quaternion[body], arm), touch.frame)
+
+
+def group_of(model: Model, body: int, without: int = -1) -> Integers:
+    """The free bodies that joints fasten to a body, itself too; one joint may be left out."""
+    found, waiting = {body}, [body]
+    while waiting:
+        one = waiting.pop()
+        for j in np.flatnonzero((model.joint_a == one) | (model.joint_b == one)):
+            other = int(model.joint_a[j] + model.joint_b[j] - one)
+            if j != without and other not in found and model.kind[other] == Kind.FREE:
+                found.add(other)
+                waiting.append(other)
+    return np.array(sorted(found))
+
+
+def grounded(model: Model, group: Integers, without: int = -1) -> bool:
+    """Do joints fasten some of these bodies to what is not free?"""
+    pairs = zip(model.joint_a, model.joint_b, strict=True)
+    return any(
+        j != without and (a in group) != (b in group) and model.kind[b if a in group else a] != Kind.FREE
+        for j, (a, b) in enumerate(pairs)
+    )
+
+
+def turns(model: Model, base: State, touch: Touch, body: int) -> list[Coordinate]:
+    """About the contact, of a body and what is fastened to it."""
+    group = group_of(model, body)
+    if grounded(model, group):
+        return []
+
+    def moved(state: State, turn: Floats) -> State:
+        by, new = Rotation.from_rotvec(turn), state.copy()
+        new.position[group] = touch.point + by.apply(state.position[group] - touch.point)
+        new.quaternion[group] = turned(state.quaternion[group], by)
+        return new
+
+    def coordinate(name: str) -> Coordinate:
+        axis, before = np.eye(3)[AXES[name]], base.quaternion[body]
+        read = lambda state: angle_about(state.quaternion[body], before, axis)  # noqa: E731
+        return Coordinate(name, "rad", (-TURN, TURN), moved, read, axis)
+
+    return [coordinate(name) for name in (["turn y"] if model.planar else AXES)]
+
+
+def scene_joints(model: Model, base: State, body: int, group: Integers, names: tuple[str, ...]) -> list[Coordinate]:
+    """Hinges and sliders of a group; none of those that are part of a loop."""
+    found = []
+    for j in np.flatnonzero(np.isin(model.joint, (Joint.HINGE, Joint.SLIDER))):
+        a, b = int(model.joint_a[j]), int(model.joint_b[j])
+        if a not in group and b not in group:
+            continue
+        sides = [
+            (side, sign)
+            for end, other, sign in ((a, b, 1.0), (b, a, -1.0))
+            if model.kind[end] == Kind.FREE
+            and other not in (side := group_of(model, end, int(j)))
+            and not grounded(model, side, int(j))
+        ]
+        if sides:
+            side, sign = min(sides, key=lambda each: body in each[0])  # the contact stays where that is possible
+            found.append(scene_joint(model, base, int(j), side, sign)._replace(name=names[j]))
+    return found
+
+
+def scene_joint(model: Model, base: State, j: int, side: Integers, sign: float) -> Coordinate:
+    a, b, slides = int(model.joint_a[j]), int(model.joint_b[j]), model.joint[j] == Joint.SLIDER
+
+    def frame(state: State) -> tuple[Floats, Floats]:
+        axis = rotated(state.quaternion[b], model.joint_frame_b[j][:, 2])
+        return axis, state.position[b] + rotated(state.quaternion[b], model.joint_anchor_b[j])
+
+    def moved(state: State, value: float) -> State:
+        new, (axis, point) = state.copy(), frame(state)
+        if slides:
+            new.position[side] += sign * value * axis
+            return new
+        by = Rotation.from_rotvec(sign * value * axis)
+        new.position[side] = point + by.apply(state.position[side] - point)
+        new.quaternion[side] = turned(state.quaternion[side], by)
+        return new
+
+    def read(state: State) -> float:
+        axis, point = frame(state)
+        if slides:
+            ends = [s.position[a] + rotated(s.quaternion[a], model.joint_anchor_a[j]) for s in (state, base)]
+            axis_0, point_0 = frame(base)
+            return float((ends[0] - point) @ axis - (ends[1] - point_0) @ axis_0)
+        inverse = [1.0, -1.0, -1.0, -1.0]
+        now, before = (
+            product((s.quaternion[b] * inverse)[None], s.quaternion[a][None])[0] for s in (state, base)
+        )  # of a, seen from b
+        return angle_about(now, before, model.joint_frame_b[j][:, 2])
+
+    name, far = f"joint {j}", SLIDE if slides else np.pi
+    return Coordinate(name, "m" if slides else "rad", (-far, far), moved, read)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupOfBodies:
+    """Some bodies of a scene as a system; q are their positions, then their quaternions."""
+
+    scene: Scene
+    model: Model
+    base: State
+    touch: Touch
+    group: Integers
+    jointed: bool
+
+    @property
+    def kept(self) -> Integers:
+        """Which of the six velocities of each body there are."""
+        number = free_rows(self.model).number[self.group]
+        return np.flatnonzero(number.ravel() >= 0)
+
+    def system(self) -> GeneralizedSystem:
+        kept, n, flatly = self.kept, len(self.group), bool(self.model.planar)
+        contact = ContactPoint(self.gap, lambda q: self.rows(q)[: 2 if flatly else 3], 0.5, name=self.touch.name)
+        return GeneralizedSystem(
+            velocities=kept.size,
+            mass=lambda q: self.inertia(q)[np.ix_(kept, kept)],
+            bias=self.bias,
+            contacts=(contact,),
+            constraint=Constraint(self.joint_rows) if self.jointed else None,
+            map_velocity=self.map_velocity,
+            coordinates=7 * n,
+            name=self.touch.name,
+        )
+
+    def state(self, q: Vector) -> State:
+        return unflat(q, self.group, self.base)
+
+    def turned_inertia(self, q: Vector) -> Floats:
+        R = Rotation.from_quat(np.roll(self.state(q).quaternion[self.group], -1, axis=1)).as_matrix()
+        return R @ self.model.inertia[self.group] @ R.transpose(0, 2, 1)
+
+    def inertia(self, q: Vector) -> Dense:
+        turned = self.turned_inertia(q)
+        blocks = [(m * np.eye(3), part) for m, part in zip(self.model.mass[self.group], turned, strict=True)]
+        return block_diag(*(part for pair in blocks for part in pair))
+
+    def bias(self, q: Vector, v: Vector) -> Vector:
+        """Gravity, other forces of the scene, and ω × I ω."""
+        model, group, all_six = self.model, self.group, np.zeros(6 * len(self.group))
+        all_six[self.kept] = v
+        spin = all_six.reshape(-1, 6)[:, 3:]
+        momentum = np.einsum("bij,bj->bi", self.turned_inertia(q), spin)
+        force = -model.mass[group, None] * model.gravity - model.force[group]
+        torque = np.cross(spin, momentum) - model.torque[group]
+        return np.hstack([force, torque]).ravel()[self.kept]
+
+    def points(self, q: Vector) -> list[tuple[int, int, Floats, Floats]]:
+        """Of the two sides: the body, its sign, the point now and the body's centre."""
+        state, touch = self.state(q), self.touch
+        found = []
+        for body, sign in ((touch.a, 1), (touch.b, -1)):
+            centre = state.position[body]
+            arm = rotated(state.quaternion[body], fixed_to(self.base, body, touch.point))
+            found.append((body, sign, centre + arm, centre))
+        return found
+
+    def gap(self, q: Vector) -> float:
+        (_, _, first, _), (_, _, second, _) = self.points(q)
+        return float(self.touch.frame[0] @ (first - second))
+
+    def rows(self, q: Vector) -> Dense:
+        A = np.zeros((3, 6 * len(self.group)))
+        for body, sign, point, centre in self.points(q):
+            where = np.flatnonzero(self.group == body)
+            if len(where):
+                at = 6 * int(where[0])
+                A[:, at : at + 3] += sign * self.touch.frame
+                A[:, at + 3 : at + 6] += sign * np.cross(point - centre, self.touch.frame)
+        return A[:, self.kept]
+
+    def joint_rows(self, q: Vector) -> Dense:
+        """Those of the engine, for the bodies of the group."""
+        G = snapshot("lab", scene_at(self.scene, self.state(q))).at.G
+        number = free_rows(self.model).number[self.group].ravel()
+        own = G[:, number[number >= 0]]
+        return own[np.abs(own).max(axis=1, initial=0.0) > 0]
+
+    def map_velocity(self, q: Vector) -> Dense:
+        """Positions by velocities, quaternions by ½ (0, ω) q."""
+        n = len(self.group)
+        N = np.zeros((7 * n, 6 * n))
+        for i, (w, x, y, z) in enumerate(q[3 * n :].reshape(n, 4)):
+            N[3 * i : 3 * i + 3, 6 * i : 6 * i + 3] = np.eye(3)
+            N[3 * n + 4 * i : 3 * n + 4 * i + 4, 6 * i + 3 : 6 * i + 6] = 0.5 * np.array(
+                [(-x, -y, -z), (w, z, -y), (-z, w, x), (y, -x, w)]
+            )
+        return N[:, self.kept]
+
+
+# of a robot
+
+
+def robot_touch(model: LoadedModel, table: ContactTable, row: int) -> Touch:
+    """Of a contact between two geoms."""
+    a, b = (int(model.model.geom_bodyid[geom[row]]) for geom in (table.body_a, table.body_b))
+    return Touch(table.name(row), a, b, table.point[row], tangents(table.normal[row], table.tangent[row]))
+
+
+def frames_of(model: LoadedModel) -> dict[str, tuple[int, Floats]]:
+    """Points of a robot that could touch something: its sites, the ends of its last links, the origins of its bodies
+    from the last to the first. By their names the body and the place in it."""
+    m = model.model
+    found = {
+        f"site {m.site(i).name or i}": (int(m.site_bodyid[i]), np.array(m.site_pos[i]))
+        for i in range(m.nsite)
+        if m.body_weldid[m.site_bodyid[i]] != 0
+    }
+    moving = np.flatnonzero(m.body_weldid != 0)
+    ends = {int(body): way for body, *way in rod_ends(m)}
+    for body in reversed(moving.tolist()):
+        if body in ends:
+            found[f"end of {model.bodies[body]}"] = body, np.array(ends[body])
+        found[model.bodies[body]] = body, np.zeros(3)
+    return found
+
+
+def frame_touch(model: LoadedModel, name: str, moment: Moment) -> Touch:
+    """A point of a robot on a level floor."""
+    body, local = frames_of(model)[name]
+    here = model.here
+    here.place(moment.q)
+    point = here.data.xpos[body] + here.data.xmat[body].reshape(3, 3) @ local
+    return Touch(name, body, 0, point, FLOOR)
+
+
+def robot_anchor(model: LoadedModel, base: Moment, touch: Touch) -> Anchor:
+    own = replace(model, model=copy.copy(model.model))  # with room of its own, for another thread
+    here = own.here
+    here.place(base.q)
+    arms = [here.data.xmat[body].reshape(3, 3).T @ (touch.point - here.data.xpos[body]) for body in (touch.a, touch.b)]
+
+    def sides(q: Vector) -> list[Floats]:
+        here.place(q)
+        data = here.data
+        return [
+            data.xpos[body] + data.xmat[body].reshape(3, 3) @ arm
+            for body, arm in zip((touch.a, touch.b), arms, strict=True)
+        ]
+
+    def rows(q: Vector) -> Dense:
+        points, J = sides(q), np.zeros((2, 3, own.velocities))
+        for k, (body, point) in enumerate(zip((touch.a, touch.b), points, strict=True)):
+            here.mujoco.mj_jac(here.model, here.data, J[k], None, point, body)
+        return touch.frame @ (J[0] - J[1])
+
+    def gap(q: Vector) -> float:
+        first, second = sides(q)
+        return float(touch.frame[0] @ (first - second))
+
+    moving = 0 if here.model.body_weldid[touch.a] else 1
+    system = replace(own.with_points(), contacts=(ContactPoint(gap, rows, 0.5, name=touch.name),))
+    still = base._replace(v=np.zeros_like(base.v))
+    return Anchor(
+        touch, still, system, lambda moment: moment.q, lambda q: Place(sides(q)[moving].copy(), touch.frame),
+        (*robot_joints(model), *robot_turns(model, still, touch)), RESOLUTION,
+    )  # fmt: skip
+
+
+def robot_joints(model: LoadedModel) -> list[Coordinate]:
+    """The last first: they move least."""
+
+    def coordinate(name: str, bounds: tuple[float, float]) -> Coordinate:
+        at = model.coordinate(name)
+        slides = model.model.jnt_type[model.joints.index(name)] == 2
+
+        def moved(moment: Moment, value: float) -> Moment:
+            q = moment.q.copy()
+            q[at] = value
+            return moment._replace(q=q)
+
+        return Coordinate(name, "m" if slides else "rad", bounds, moved, lambda moment: float(moment.q[at]))
+
+    return [coordinate(name, bounds) for name, bounds in reversed(joint_ranges(model).items())]
+
+
+def robot_turns(model: LoadedModel, base: Moment, touch: Touch) -> list[Coordinate]:
+    """About the contact, of a robot with a free base, or of a free body."""
+    m = model.model
+    body = touch.a if m.body_weldid[touch.a] else touch.b
+    root = int(m.body_rootid[body])
+    joint = int(m.body_jntadr[root])
+    if joint < 0 or m.jnt_type[joint] != 0:
+        return []
+    at = int(m.jnt_qposadr[joint])
+
+    def moved(moment: Moment, turn: Floats) -> Moment:
+        q, by = moment.q.copy(), Rotation.from_rotvec(turn)
+        q[at : at + 3] = touch.point + by.apply(q[at : at + 3] - touch.point)
+        q[at + 3 : at + 7] = turned(q[None, at + 3 : at + 7], by)[0]
+        return moment._replace(q=q)
+
+    def coordinate(name: str, axis: Floats) -> Coordinate:
+        before = base.q[at + 3 : at + 7]
+        read = lambda moment: angle_about(moment.q[at + 3 : at + 7], before, axis)  # noqa: E731
+        return Coordinate(name, "rad", (-TURN, TURN), moved, read, axis)
+
+    return [coordinate(name, np.eye(3)[i]) for name, i in AXES.items()]
