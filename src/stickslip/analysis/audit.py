@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, either, function, instance, mapping, vector
+from stickslip.checks import checked, either, function, instance, mapping, one_of, vector
 from stickslip.dynamics.mujoco import LoadedModel, Run, audited, engine_of
 from stickslip.engine.arguments import seconds as seconds_kind
 from stickslip.engine.steppers import How, ModelStepper
@@ -88,11 +88,13 @@ class Audit:
             return self.measures[name]
         raise AttributeError(name)
 
+    @checked(measure=one_of(*MEASURES))
     def greatest(self, measure: str) -> float:
         """Over all steps."""
         values = self.measures[measure]
         return float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
 
+    @checked(measure=one_of(*MEASURES))
     def typical(self, measure: str) -> float:
         """The median over the steps in which something pressed."""
         values = self.measures[measure][self.contacts > 0]

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from stickslip.checks import checked, not_negative
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.lab.gate import Gate, guarding
@@ -42,6 +43,7 @@ class Lab:
             server.on_client_connect(lambda client: self._stay())
             server.on_client_disconnect(lambda client: self._leave())
 
+    @checked(seconds=not_negative)
     def wait(self, seconds: float | None = None) -> bool:
         """Until it is closed; False where the time is over before."""
         return self._closed.wait(seconds)
