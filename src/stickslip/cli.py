@@ -55,6 +55,9 @@ class OneSentence(click.Group):
             return result
         except InputError as error:
             end(ctx, str(error), BAD_INPUT)
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx is not None else ctx.command_path
+            end(ctx, f"{error.format_message()} ({command} --help lists what there is)", BAD_INPUT)
         except (SolveFailed, RunFailed, IntegrationFailed, RangeFailed) as error:
             end(ctx, str(error), NOT_SOLVED)
         except MemoryError:
@@ -785,8 +788,14 @@ def varied_values(text: str) -> tuple[str, list[Any]]:
         if len(parts) == 3:
             import numpy as np
 
-            return name, np.linspace(float(parts[0]), float(parts[1]), int(parts[2])).tolist()
+            from stickslip.checks import whole
+            from stickslip.sweeps.plan import MOST_RUNS
+
+            count = whole("sweep", f"the count of --vary {name}", int(parts[2]), 1, MOST_RUNS)
+            return name, np.linspace(float(parts[0]), float(parts[1]), count).tolist()
         return name, [int(part) if part.strip().isdecimal() else float(part) for part in said.split(",")]
+    except InputError:
+        raise
     except ValueError:
         raise InputError(f"sweep: --vary is {text!r}, expected NAME=FROM:TO:COUNT or NAME=A,B,...") from None
 

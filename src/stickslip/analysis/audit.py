@@ -89,11 +89,13 @@ class Audit:
             return self.measures[name]
         raise AttributeError(name)
 
+    @checked(measure=one_of(*MEASURES))
     def greatest(self, measure: str) -> float:
         """Over all steps."""
         values = self.measures[measure]
         return float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
 
+    @checked(measure=one_of(*MEASURES))
     def typical(self, measure: str) -> float:
         """The median over the steps in which something pressed."""
         values = self.measures[measure][self.contacts > 0]

@@ -29,6 +29,7 @@ from stickslip.checks import (
     instance,
     mapping,
     not_negative,
+    number,
     numbers,
     optional,
     positive,
@@ -87,8 +88,11 @@ class Family(Remade):
         if not self.name:
             object.__setattr__(self, "name", "scene" if self.system is None else self.system.name)
 
+    @checked(parameters=number)
     def exists(self, *parameters: float) -> bool:
         """Is there such a pose?"""
+        if len(parameters) != len(self.ranges):
+            raise Refused("Family", "parameters", parameters, f"{len(self.ranges)} numbers: {', '.join(self.ranges)}")
         found = self.pose(*parameters)
         return found is not None if self.system is None else not np.isnan(found).any()
 

@@ -41,7 +41,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.checks import checked, fraction, not_negative, number, shown, truth, vector
+from stickslip.checks import (
+    checked,
+    either,
+    fraction,
+    instance,
+    mapping,
+    not_negative,
+    number,
+    shown,
+    text,
+    truth,
+    vector,
+    whole,
+)
 from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import (
     DIFFERENCE,
@@ -222,20 +235,23 @@ class LoadedModel:
         return np.array(self.model.qpos0)
 
     def keyframe(self, name: str | int) -> Vector:
-        """(p,) the coordinates of a keyframe of the file."""
+        """(p,) the coordinates of a keyframe of the file, by its name, or its number where it has none."""
+        name = either(text, whole, expected="the name of a keyframe")(self.name, "keyframe", name)
         known = [self.model.key(i).name or str(i) for i in range(self.model.nkey)]
         if str(name) not in known:
             listed = ", ".join(known) or "none, for the file has no keyframes"
             raise InputError(f"{self.name}: keyframe is {name!r}, expected one of {listed}")
         return np.array(self.model.key_qpos[known.index(str(name))])
 
+    @checked(joints=mapping)
     def pose(self, joints: Mapping[str, float] | None = None, start: ArrayLike | None = None) -> Vector:
         """q with these hinges and sliders at these angles or travels (rad, m), the others as in `start`, or at home."""
         q = self.home.copy() if start is None else vector(self.name, "start", start, self.coordinates).copy()
         for name, value in (joints or {}).items():
-            q[self.coordinate(name)] = value
+            q[self.coordinate(name)] = number(self.name, f"joints[{name!r}]", value)
         return q
 
+    @checked(joint=text)
     def coordinate(self, joint: str) -> int:
         """The place of a hinge or slider in q."""
         if joint not in self.joints:
@@ -247,14 +263,14 @@ class LoadedModel:
 
     def actuator(self, name: str) -> int:
         """The place of an actuator in the controls."""
-        if name not in self.actuators:
+        if text(self.name, "actuator", name) not in self.actuators:
             known = ", ".join(self.actuators) or "none, for the file has none"
             raise InputError(f"{self.name}: actuator is {name!r}, expected one of {known}")
         return self.actuators.index(name)
 
     def body(self, name: str) -> int:
         """The number of a body."""
-        if name not in self.bodies:
+        if text(self.name, "body", name) not in self.bodies:
             raise InputError(f"{self.name}: body is {name!r}, expected one of {', '.join(self.bodies)}")
         return self.bodies.index(name)
 
@@ -295,7 +311,8 @@ class LoadedModel:
     def instant(self, q: Vector, v: Vector, time: float = 0.0) -> Instant:
         """All that the model says at (q, v), with the contacts that are there; those that touch, and a little apart."""
         here = self.here
-        here.time = time
+        q, v = vector(self.name, "q", q, self.coordinates), vector(self.name, "v", v, self.velocities)
+        here.time = number(self.name, "time", time)
         now, speed = here.look(q, v), float(np.abs(v).max(initial=0.0))
         m = int(np.isposinf(now.bound).sum())
         drift, constraint_drift = np.zeros(len(now.A)), np.zeros(m)
@@ -354,6 +371,7 @@ class LoadedModel:
                 m.geom_solref[:] = m.pair_solref[:] = TIME_CONSTANT, damping_ratio(restitution)
         return replace(self, model=both[0], original=both[1])
 
+    @checked(points=instance(FramePoint))
     def with_points(self, *points: FramePoint) -> GeneralizedSystem:
         """The same mechanism with fixed contact points instead of its own shapes, for jam maps and families of poses.
 

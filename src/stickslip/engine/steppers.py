@@ -427,9 +427,7 @@ class ModelStepper:
         return columns | {f"contacts/{name}": value for name, value in part.items()}
 
     def header(self, **run: Any) -> Header:
-        known = self.run.known, self.run.next_number
         self.run.now(self.how.h)  # so that constraints are counted
-        self.run.known, self.run.next_number = known
         held, system = int(self.run.data.ne), self.system
         return Header(
             names=system.geoms,

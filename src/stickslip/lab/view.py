@@ -15,6 +15,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from stickslip.checks import checked, not_negative
 from stickslip.errors import InputError
 from stickslip.lab.gate import Gate, guarding
 from stickslip.lab.opening import World, opened
@@ -37,6 +38,7 @@ class Lab:
             server.on_client_connect(lambda client: self._stay())
             server.on_client_disconnect(lambda client: self._leave())
 
+    @checked(seconds=not_negative)
     def wait(self, seconds: float | None = None) -> bool:
         """Until it is closed; False where the time is over before."""
         return self._closed.wait(seconds)

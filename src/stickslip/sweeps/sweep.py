@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, count, either, function, instance, mapping, truth, whole, wholes
+from stickslip.checks import checked, count, either, function, instance, mapping, text, truth, whole, wholes
 from stickslip.checks import path as file_path
 from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
@@ -114,7 +114,7 @@ class Sweep:
         """(n, …) a parameter or a measure of all runs: numbers, nan where a run has none, or texts. One component of a
         vector is `end.x`, of another array `end.0`."""
         columns = self._columns
-        found = columns.get(name)
+        found = columns.get(text("Sweep", "the column", name))
         if found is None:
             found = flat_columns(columns).get(name)
         if found is None:
@@ -141,7 +141,10 @@ class Sweep:
 
     def reason(self, number: int) -> str:
         """Why a run failed; empty where it did not."""
-        return as_text(self._table.reason[number])
+        return as_text(self._table.reason[self._row(number)])
+
+    def _row(self, number: int) -> int:
+        return whole("Sweep", "number", number, 0, len(self) - 1)
 
     @property
     def seconds(self) -> Column:
@@ -150,11 +153,12 @@ class Sweep:
 
     def run(self, number: int) -> Trajectory:
         """The trajectory of a run, where `keep` was given."""
-        folder = self._table.about.keep
+        folder, row = self._table.about.keep, self._row(number)
         if not folder:
             raise InputError("Sweep: no trajectories were kept, expected keep='folder' in sweep")
-        return Trajectory.load(kept_path(folder, number))
+        return Trajectory.load(kept_path(folder, row))
 
+    @checked(x=text, y=text, hue=text, path=file_path, title=text)
     def plot(
         self, x: str, y: str, hue: str | None = None, path: str | os.PathLike[str] | None = None, title: str = ""
     ) -> Any:
@@ -165,6 +169,7 @@ class Sweep:
 
         return draw_lines(self, x, y, hue, path, title)
 
+    @checked(x=text, y=text, z=text, path=file_path, title=text)
     def map(self, x: str, y: str, z: str, path: str | os.PathLike[str] | None = None, title: str = "") -> Any:
         """Draw z over two parameters of a grid as colours; what was not made is left blank. Otherwise like `plot`."""
         from stickslip.view.sweeps import draw_map
