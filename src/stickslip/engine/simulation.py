@@ -26,7 +26,7 @@ import numpy as np
 from stickslip.checks import Refused, bound, checked, count, not_negative, number, positive, truth, whole
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.arguments import SCENE, SCHEME, seconds, world
-from stickslip.engine.boxed import ALONE, advance, boxed
+from stickslip.engine.boxed import ALONE, boxed
 from stickslip.engine.engine import Engine, StepNotSolved, checked_formulation, checked_solver
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.recorder import Header
@@ -137,7 +137,7 @@ class Simulation:
         """Steps under the same forces; the record keeps the last."""
         engine, left, island = self._engine, steps, FRESH
         while True:
-            made, _, ended = advance(self._box, left, 0, island)
+            made, _, ended = engine.advance(self._box, left, 0, island)
             engine.made += made
             left -= made
             if left == 0:
