@@ -63,7 +63,7 @@ class Simulation:
                   model of `load_model`, becomes a SystemSimulation
     dt            step   [s]
     friction      a formulation, Coulomb() where None
-    solver, tol, scheme, keep_going, accept      as in `simulate`
+    solver, tol, scheme, keep_going, accept, effort, threads      as in `simulate`
     """
 
     def __new__(cls, scene: Any, *settings: Any, **named: Any) -> Any:
@@ -82,6 +82,7 @@ class Simulation:
         keep_going=truth,
         accept=positive,
         effort=count,
+        threads=count,
     )
     def __init__(
         self,
@@ -94,6 +95,7 @@ class Simulation:
         keep_going: bool = False,
         accept: float | None = None,
         effort: int | None = None,
+        threads: int = 1,
     ) -> None:
         formulation = checked_formulation("Simulation", friction)
         model, state, drives = compile_scene(scene)
@@ -110,6 +112,7 @@ class Simulation:
             scheme,
             accept,
             effort,
+            threads,
         )
         self._names, self._joint_names = scene.names, scene.joint_names
         self._motors = self._engine.work.held.motors.copy()
