@@ -201,6 +201,7 @@ def show_all(problem: Any, tol: float | None) -> None:
 )
 @click.option("--keep-going", is_flag=True, help="Go on after a step that is not solved.")
 @click.option("--every", default=1, show_default=True, help="Steps that become one in the trajectory.")
+@click.option("--threads", default=1, show_default=True, help="Threads for thousands of contacts that hang together.")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -217,6 +218,7 @@ def run(
     what: Any,
     keep_going: bool,
     every: int,
+    threads: int,
 ) -> None:
     """Simulate a scene and print what came of it. Options go before what the section `run` of the file says.
 
@@ -233,11 +235,13 @@ def run(
             given = {"SCENE.yaml": scene, "dt": dt, "friction": friction, "solver": solver, "tol": tol}
             given |= {"accept": accept, "save": target, "keep-going": keep_going or None}
             given |= {"every": None if every == 1 else every}
-            trajectory, name = go_on(begun, duration, given), begun
+            trajectory, name = go_on(begun, duration, given, threads), begun
         elif scene is None:
             raise InputError("run: SCENE.yaml is missing, expected the name of a scene file, or --resume")
         else:
-            trajectory = run_scene(scene, duration, dt, friction, solver, tol, accept, target, keep_going, every)
+            trajectory = run_scene(
+                scene, duration, dt, friction, solver, tol, accept, target, keep_going, every, threads
+            )  # fmt: skip
             name = scene
     show_run(terminal(), name, trajectory)
     click.echo("")
@@ -252,14 +256,14 @@ def run(
         ctx.exit(NOT_SOLVED)
 
 
-def go_on(path: str, duration: float | None, given: dict[str, Any]) -> Trajectory:
+def go_on(path: str, duration: float | None, given: dict[str, Any], threads: int) -> Trajectory:
     """Go on with the run in a file, which has its own settings."""
     from stickslip.engine.resume import resume
 
     for name, value in given.items():
         if value is not None:
             raise InputError(f"run: {name} is given with --resume, expected none: the run goes on as it began")
-    return resume(path, duration)
+    return resume(path, duration, threads=threads)
 
 
 def run_scene(
@@ -273,6 +277,7 @@ def run_scene(
     target: str | None,
     keep_going: bool,
     every: int,
+    threads: int,
 ) -> Trajectory:
     """Simulate the scene in a file, as that and the options say."""
     from stickslip.engine.names import formulation, read_formulation, solver_named
@@ -295,6 +300,7 @@ def run_scene(
         keep_going=keep_going,
         accept=settings.accept if accept is None else accept,
         every=every,
+        threads=threads,
     )
 
 
@@ -308,6 +314,9 @@ def run_scene(
 @click.option("--solver", metavar="NAME", help="A solver for all of them, such as auto.")
 @click.option("--tol", type=float, help="Bound on the residual of each step; stiff springs need a small one.")
 @click.option("--figure", metavar="PATH", help="Draw paths and errors as .png, .pdf or .svg.")
+@click.option("--engine", metavar="NAME", help="Run all at once: threads, processes, dask or mpi.")
+@click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
+@click.option("--keep", metavar="FOLDER", help="Keep what is done; the same command goes on from it.")
 @click.pass_context
 def compare(
     ctx: click.Context,
@@ -320,6 +329,9 @@ def compare(
     solver: str | None,
     tol: float | None,
     figure: str | None,
+    engine: str | None,
+    workers: int | None,
+    keep: str | None,
 ) -> None:
     """Run a scene under several formulations and steps, against a fine run of Coulomb's law.
 
@@ -345,6 +357,9 @@ def compare(
         solver=solver,
         tol=settings.tol if tol is None else tol,
         announce=report_progress,
+        engine=engine,
+        workers=workers,
+        keep=keep,
     )
     report_progress("")
     show_comparison(comparison)
@@ -458,13 +473,14 @@ def sweep(
 @click.option("--frame", help="The frame whose origin touches.")
 @click.option("--point", metavar="X,Y,Z", help="A point in that frame instead of its origin, in metres.")
 @click.option("--plane", default="z=0", show_default=True, help="The plane it touches, such as z=0 or -x=0.5.")
-@click.option(
-    "--joint", "joints", multiple=True, metavar="NAME=A:B", help="A range to search (one or two), or NAME=A to fix one."
-)
+@click.option("--joint", "joints", multiple=True, metavar="NAME=A:B", help="A range to search, or NAME=A to fix one.")
 @click.option("--touch", metavar="JOINT", help="The joint that puts the point on the plane in each pose.")
 @click.option("--mu", type=float, help="A friction coefficient, to be told how much of the map jams with it.")
 @click.option("--resolution", default=200, show_default=True, help="Values of each parameter.")
 @click.option("--save", "picture", metavar="PATH", help="Draw the map as .png, .pdf or .svg.")
+@click.option("--engine", metavar="NAME", help="What computes the map: threads, processes, dask or mpi.")
+@click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
+@click.option("--out", metavar="FILE.h5", help="Keep what is done; the same command goes on from it.")
 def jam(
     mechanism: str,
     frame: str | None,
@@ -475,8 +491,11 @@ def jam(
     mu: float | None,
     resolution: int,
     picture: str | None,
+    engine: str | None,
+    workers: int | None,
+    out: str | None,
 ) -> None:
-    """Map the friction from which on a contact jams, over one or two joints, and print the worst poses.
+    """Map the friction from which on a contact jams, over some joints, and print the worst poses.
 
     Angles are in degrees, travels in metres. `rod` and `arm` are the mechanisms of Peiret 2019, by theta, and by x and
     theta3. Without --touch the plane is taken to be wherever the point is.
@@ -494,7 +513,7 @@ def jam(
         family = named_family(mechanism, joints)
     else:
         family = family_of_robot(mechanism, frame, point, plane, joints, touch)
-    found = jam_map(family, resolution)
+    found = jam_map(family, resolution, engine=engine, workers=workers, out=out)
     show_jam_map(found, mu)
     if picture is not None:
         from stickslip.view.jam_maps import draw_jam_map
@@ -863,7 +882,7 @@ def family_of_robot(
     path: str, frame: str | None, point: str | None, plane: str, joints: tuple[str, ...], touch: str | None
 ) -> Family:
     """The poses of a robot that `jam` is to search."""
-    from stickslip.analysis.jamming import robot_family
+    from stickslip.analysis.jamming import MOST_PARAMETERS, robot_family
     from stickslip.dynamics.pinocchio import FramePoint, load_robot, read_plane
 
     if frame is None:
@@ -876,8 +895,9 @@ def family_of_robot(
         name: tuple(v if robot.is_prismatic(name) else math.radians(v) for v in given) for name, given in values.items()
     }
     ranges = {name: (given[0], given[1]) for name, given in scaled.items() if len(given) == 2}
-    if len(ranges) not in (1, 2):
-        raise InputError(f"jam: --joint gives {len(ranges)} ranges, expected one or two of {', '.join(robot.joints)}")
+    if not 1 <= len(ranges) <= MOST_PARAMETERS:
+        expected = f"one to {MOST_PARAMETERS} of {', '.join(robot.joints)}"
+        raise InputError(f"jam: --joint gives {len(ranges)} ranges, expected {expected}")
     return robot_family(robot, ranges, {name: given[0] for name, given in scaled.items() if len(given) == 1}, touch)
 
 

@@ -12,7 +12,7 @@ from stickslip.dynamics.motion import drift
 from stickslip.engine.boxed import ALONE, advance, boxed
 from stickslip.engine.finish import begin
 from stickslip.engine.interrupts import uninterrupted
-from stickslip.engine.march import FRESH, LOOK, Ended, once_more
+from stickslip.engine.march import FRESH, HELP, LOOK, Ended, once_more
 from stickslip.engine.outside import (
     Solved,
     finish_sweeps,
@@ -46,6 +46,8 @@ from stickslip.engine.rows import (
 )
 from stickslip.engine.running import not_finite
 from stickslip.engine.settle import tried_again
+from stickslip.engine.slabs import LARGE
+from stickslip.engine.team import helped
 from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.friction.active import ActiveRows, held_by_bristles
 from stickslip.friction.coulomb import Coulomb
@@ -93,7 +95,9 @@ class Engine:
         scheme: Scheme | None = None,
         accept: float | None = None,
         effort: int | None = None,
+        threads: int = 1,
     ) -> None:
+        self.threads = threads
         self.model, self.state, self.drives = model, state, drives
         self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
         self.tol = step_tolerance(formulation, solver, tol)
@@ -153,6 +157,13 @@ class Engine:
             with uninterrupted():
                 self.box = boxed(self.state, self.rules, self.work, self.memory, self.room, ALONE)
 
+    def advance(self, box: Any, times: int, first: int, island: int) -> Any:
+        """The loop, on several threads where there are enough contacts for that."""
+        if self.threads == 1 or self.work.contacts.capacity < LARGE:
+            return advance(box, times, first, island)
+        with helped(self.work.slabs.post, self.threads, lambda: advance(box, 0, 0, HELP)):
+            return advance(box, times, first, island)
+
     def march(self, steps: int, room: int) -> tuple[Record, int, Ended]:
         """Up to `steps` steps, recorded, over what was recorded before; also how many were made, and why it ended: DONE
         or FULL."""
@@ -166,7 +177,7 @@ class Engine:
         while True:
             self.pack()
             with uninterrupted():
-                _, now, ended = advance(self.box, 1, at, island)
+                _, now, ended = self.advance(self.box, 1, at, island)
                 self.made += now - at
             at = now
             if ended in (Ended.DONE, Ended.FULL):

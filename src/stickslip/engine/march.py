@@ -57,7 +57,8 @@ class Ended(IntEnum):
 DONE, NO_ROOM, OUTSIDE, FULL, ASKS = (int(ended) for ended in Ended)
 INEXACT = int(Status.INEXACT)
 MOST_TRIES = 3  # in which bodies that are hit look for what they meet on their way, and those that turn for its end
-FRESH, LOOK = -1, -2  # instead of an island to go on from: the step has not begun; prepare it, and no more
+# Instead of an island to go on from: the step has not begun; prepare it, and no more; help another thread
+FRESH, LOOK, HELP = -1, -2, -3
 
 
 @bare
@@ -88,7 +89,7 @@ def march(state, rules, work, memory, record, first, island):
                 if not rules.swept:
                     return k, OUTSIDE
                 while True:
-                    sweeps, error, far, method = settle(work, rules, i)
+                    sweeps, error, far, method = settle(state, work, rules, i)
                     work.islands.swept[i], work.islands.hard[i] = sweeps, far != TO_TOL
                     count[ITERATIONS] += sweeps
                     count[METHOD] = max(count[METHOD], method)

@@ -72,6 +72,7 @@ OF_STEPS = (
     q=vector,
     v=vector,
     force=FORCE,
+    threads=count,
 )
 def simulate(
     world: Scene | System,
@@ -93,6 +94,7 @@ def simulate(
     force: Force | None = None,
     control: Force | None = None,
     every: int = 1,
+    threads: int = 1,
 ) -> Trajectory:
     """Run a scene, or a system in generalized coordinates from (q, v), for `duration` seconds in steps of `dt`.
 
@@ -109,13 +111,15 @@ def simulate(
     there is no v, and generalized forces beside its bias, constant or a function of (t, q, v); a scene has its own.
     A model of `load_model` starts at home where there is no q. `control`: the controls of its actuators, constant or a
     function of (t, q, v). `every`: of a scene, so many steps become one in the record, for long runs and large scenes
-    (engine/thinned.py); such a run cannot be resumed.
+    (engine/thinned.py); such a run cannot be resumed. `threads`: that share the work where thousands of contacts hang
+    together, as in heaps (engine/slabs.py); the bits do not depend on it.
     """
     if not isinstance(world, Scene):
-        if every != 1:
-            raise InputError(
-                f"simulate: every is {every!r} for the system {world.name!r}, expected it for a scene only"
-            )
+        for name, given in (("every", every), ("threads", threads)):
+            if given != 1:
+                raise InputError(
+                    f"simulate: {name} is {given!r} for the system {world.name!r}, expected it for a scene only"
+                )
         return simulate_system(
             world, q, v, duration, dt, friction, solver, tol, force, keep_going, watch, path, progress, scheme, accept,
             control,
@@ -123,11 +127,11 @@ def simulate(
     for name, given in (("q", q), ("v", v), ("force", force), ("control", control)):
         if given is not None:
             raise InputError(f"simulate: {name} is given for a scene, expected it for a system only")
-    return told(
-        run_scene(
-            world, duration, dt, friction, solver, tol, path, keep_going, accept, effort, progress, watch, scheme, every
-        )
-    )
+    run = run_scene(
+        world, duration, dt, friction, solver, tol, path, keep_going, accept, effort, progress, watch, scheme, every,
+        threads=threads,
+    )  # fmt: skip
+    return told(run)
 
 
 def run_scene(
@@ -146,6 +150,7 @@ def run_scene(
     scheme: Scheme | None = None,
     every: int = 1,
     save_failed: bool = True,
+    threads: int = 1,
 ) -> Trajectory:
     """`simulate` of a scene without the warning of inexact steps; `save_failed`: the problem of a step that is not
     solved goes to a file."""
@@ -166,6 +171,7 @@ def run_scene(
         scheme,
         accept,
         effort,
+        threads,
     )
     run = Run(engine, scene.names, watch_for(watch), save_failed)
     header = Header.of(
