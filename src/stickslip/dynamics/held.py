@@ -58,6 +58,7 @@ from stickslip.dynamics.joints import (
 )
 from stickslip.dynamics.motion import MEAN, times
 from stickslip.dynamics.rotations import to_matrix, turn
+from stickslip.dynamics.taut import brace
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, State, motors_of
 
@@ -105,6 +106,7 @@ class Held(NamedTuple):
     bounded: Integers  # (m,)   rows with bounds: limits and motors
     soft: Integers  # (ng,)   1 where a group has compliant rows
     mass: Floats  # (nb, 6, 6)   world axes
+    added: Floats  # (nb, 3, 3)   inertia that lets the step follow light bodies, see dynamics/taut.py
     wanted: Floats  # (nr,)   right side of the rows
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
@@ -138,7 +140,7 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
         coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
-        np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 7)),
+        np.zeros((bodies, 3, 3)), np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 7)),
         np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
 
@@ -191,14 +193,21 @@ def articulate(held, state, h):
         b = tree.body[k]
         if b >= 0:
             to_matrix(state.quaternion[b], R)
-            mass_of(model, b, R, held.mass[b])
+            mass_of(model, b, R, held.added[b], held.mass[b])
     rows = held.rows
     factorise(tree, held.mass, rows.jacobian_a, rows.jacobian_b, rows.compliance, held.factors)
 
 
 @bare
-def mass_of(model, b, R, M):
-    """The mass of a body, world axes; zero where it cannot move."""
+def articulate_braced(held, state, h, impulse):
+    """The same with the inertia that these impulses of the rows ask for."""
+    brace(held.model, state, held.rows, impulse, h, held.placement, held.added)
+    articulate(held, state, h)
+
+
+@bare
+def mass_of(model, b, R, added, M):
+    """The mass of a body, world axes, with what is added to its inertia; zero where it cannot move."""
     for r in range(6):
         for c in range(6):
             M[r, c] = 0.0
@@ -206,13 +215,13 @@ def mass_of(model, b, R, M):
         if model.inverse_mass[b, r] > 0.0:
             M[r, r] = model.mass[b]
     if model.planar:
-        M[4, 4] = model.inertia[b, 1, 1] if model.inverse_inertia[b, 1, 1] > 0.0 else 0.0
+        M[4, 4] = model.inertia[b, 1, 1] + added[1, 1] if model.inverse_inertia[b, 1, 1] > 0.0 else 0.0
         return
     I = model.inertia[b]  # noqa: E741
     for r in range(3):
         x, y, z = times(I, R[r, 0], R[r, 1], R[r, 2])
         for c in range(3):
-            M[3 + r, 3 + c] = R[c, 0] * x + R[c, 1] * y + R[c, 2] * z
+            M[3 + r, 3 + c] = R[c, 0] * x + R[c, 1] * y + R[c, 2] * z + added[r, c]
 
 
 @bare
@@ -325,7 +334,7 @@ def correct(held, state, h, kept, speed, v):
             return
         if not largest < SLOW * last:  # the rows have turned: from here on with those of the end
             turned += 1
-            articulate(held, state, h)
+            articulate_braced(held, state, h, held.impulse)
             for i in range(wanted.size):
                 holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
                 wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0

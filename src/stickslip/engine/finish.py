@@ -15,10 +15,10 @@ import numpy as np
 
 from stickslip.collision.contacts import plain
 from stickslip.dynamics.contact_rows import fill_frame, push
-from stickslip.dynamics.held import NOTABLE, articulate, fasten, follow, halve, hold, rates, row_rate, set_out
+from stickslip.dynamics.held import NOTABLE, articulate, articulate_braced, fasten, follow, halve, hold, rates, row_rate, set_out
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, move
-from stickslip.engine.prepare import copy
+from stickslip.engine.prepare import copy, hold_free
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, JOINT, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import TAKES_PART, bounced_share
@@ -32,13 +32,45 @@ INEXACT, STALLED = int(Status.INEXACT), int(Status.STALLED)
 
 
 @bare
-def begin(state, rules, work):
-    """What a run does before its first step: factors of the joints, and velocities that keep to them."""
-    if work.held.wanted.size > 0:
-        articulate(work.held, state, rules.law.h)
-        rates(work.held, state.velocity, False)
-        hold(work.held, 0.0, state.velocity)
-        follow(work.held, state)
+def begin(state, rules, work, memory):
+    """What a run does before its first step: factors of the joints, and velocities that keep to them. The impulses of
+    joints are those that are remembered, or what the first step would have without contacts."""
+    held, h, free = work.held, rules.law.h, work.answer.free
+    if held.wanted.size == 0:
+        return
+    for b in range(held.added.shape[0]):
+        for r in range(3):
+            for c in range(3):
+                held.added[b, r, c] = 0.0
+    articulate(held, state, h)
+    if nothing(memory.joint):
+        copy(state.velocity, free)
+        for b in range(free.shape[0]):
+            if work.free[b]:
+                for r in range(3):
+                    free[b, r] += h * (work.bodies.gravity[r] + work.bodies.inverse_mass[b, r] * work.bodies.force[b, r])
+        hold_free(held, free)
+        keep_joints(held, memory.joint)
+    articulate_braced(held, state, h, memory.joint)
+    rates(held, state.velocity, False)
+    hold(held, 0.0, state.velocity)
+    follow(held, state)
+
+
+@bare
+def nothing(x):
+    for i in range(x.size):  # noqa: SIM110
+        if x[i] != 0.0:
+            return False
+    return True
+
+
+@bare
+def keep_joints(held, joint):
+    """Remember the impulses of bilateral rows; those of bounded ones are by themselves."""
+    for i in range(joint.size):
+        if held.rows.lower[i] == -np.inf:
+            joint[i] = held.impulse[i]
 
 
 @inlined
@@ -95,7 +127,8 @@ def finish(state, rules, work, memory, record, k):
         fasten(held, state, h, answer.v)
     arrive(bodies, state, answer.v)
     if held.wanted.size > 0:
-        articulate(held, state, h)
+        keep_joints(held, memory.joint)
+        articulate_braced(held, state, h, memory.joint)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
         follow(held, state)
