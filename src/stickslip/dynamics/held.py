@@ -107,6 +107,7 @@ class Held(NamedTuple):
     soft: Integers  # (ng,)   1 where a group has compliant rows
     mass: Floats  # (nb, 6, 6)   world axes
     added: Floats  # (nb, 3, 3)   inertia that lets the step follow light bodies, see dynamics/taut.py
+    added_before: Floats  # (nb, 3, 3)
     wanted: Floats  # (nr,)   right side of the rows
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
@@ -140,7 +141,7 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
         coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
-        np.zeros((bodies, 3, 3)), np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 7)),
+        np.zeros((bodies, 3, 3)), np.zeros((bodies, 3, 3)), np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 7)),
         np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
 
@@ -199,9 +200,9 @@ def articulate(held, state, h):
 
 
 @bare
-def articulate_braced(held, state, h, impulse):
-    """The same with the inertia that these impulses of the rows ask for."""
-    brace(held.model, state, held.rows, impulse, h, held.placement, held.added)
+def articulate_braced(held, state, h, impulse, v):
+    """The same with the inertia that these impulses of the rows ask for, which v are to be the velocities with."""
+    brace(held.model, state, held.rows, impulse, h, held.placement, held.added, held.added_before, v)
     articulate(held, state, h)
 
 
@@ -334,7 +335,7 @@ def correct(held, state, h, kept, speed, v):
             return
         if not largest < SLOW * last:  # the rows have turned: from here on with those of the end
             turned += 1
-            articulate_braced(held, state, h, held.impulse)
+            articulate_braced(held, state, h, held.impulse, v)
             for i in range(wanted.size):
                 holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
                 wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0

@@ -16,7 +16,7 @@ that is pushed would fall over as fast,
 
 with equality where f pulls along r; m is the moment that the joint carries. Forces are those of the step before, or of
 the present one where its positions do not converge. In smaller steps (1) changes nothing, and mass never changes: what
-hangs still carries the same loads.
+hangs still carries the same loads. What is added is added at rest, by I ω: it brings no energy.
 
 [1] Tournier, Nesme, Gilles, Faure, Stable constrained dynamics, ACM Transactions on Graphics 34 (2015) 132.
 [2] Andrews, Teichmann, Kry, Geometric stiffness for real-time constrained multibody dynamics, Computer Graphics Forum 36
@@ -30,7 +30,7 @@ import math
 import numpy as np
 
 from stickslip.dynamics.joints import can_turn, place
-from stickslip.dynamics.motion import times
+from stickslip.dynamics.motion import times, times_transposed
 from stickslip.dynamics.rotations import to_matrix
 from stickslip.jit import bare
 from stickslip.scene.model import Kind
@@ -39,12 +39,13 @@ FOLLOWED = 1.0  # rad a step of the fastest swing
 
 
 @bare
-def brace(model, state, rows, impulse, h, placement, added):
-    """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of all rows."""
+def brace(model, state, rows, impulse, h, placement, added, before, v):
+    """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of all rows; spins of v
+    become those with what is added more than `before`."""
     for b in range(added.shape[0]):
         for r in range(3):
             for c in range(3):
-                added[b, r, c] = 0.0
+                before[b, r, c], added[b, r, c] = added[b, r, c], 0.0
     i = np.int64(0)
     for j in range(model.joint.size):
         x = y = z = square = 0.0
@@ -63,6 +64,8 @@ def brace(model, state, rows, impulse, h, placement, added):
     for b in range(added.shape[0]):
         if added[b, 0, 0] != 0.0 or added[b, 1, 1] != 0.0 or added[b, 2, 2] != 0.0:
             keep_excess(model.inverse_inertia[b], state.quaternion[b], placement.orientation, added[b])
+            if trace(added[b]) > trace(before[b]):
+                come_to_rest(model, b, placement.orientation, before[b], added[b], placement.axes_a, v[b])
 
 
 @bare
@@ -86,15 +89,35 @@ def stiffen(model, b, r, x, y, z, moment, scale, added):
 def keep_excess(inverse, quaternion, R, K):
     """K <- (1 - 1/ρ) K, or nothing where ρ <= 1."""
     to_matrix(quaternion, R)
-    trace = 0.0
+    total = 0.0
     for r in range(3):  # R I⁻¹ Rᵀ, row by row
         x, y, z = times(inverse, R[r, 0], R[r, 1], R[r, 2])
         for c in range(3):
-            trace += K[r, c] * (R[c, 0] * x + R[c, 1] * y + R[c, 2] * z)
-    share = 1.0 - 1.0 / trace if trace > 1.0 else 0.0
+            total += K[r, c] * (R[c, 0] * x + R[c, 1] * y + R[c, 2] * z)
+    share = 1.0 - 1.0 / total if total > 1.0 else 0.0
     for r in range(3):
         for c in range(3):
             K[r, c] *= share
+
+
+@bare
+def trace(A):
+    return A[0, 0] + A[1, 1] + A[2, 2]
+
+
+@bare
+def come_to_rest(model, b, R, before, after, room, v):
+    """ω <- (I + after)⁻¹ (I + before) ω."""
+    I = model.inertia[b]  # noqa: E741
+    if model.planar:
+        v[4] *= (I[1, 1] + before[1, 1]) / (I[1, 1] + after[1, 1])
+        return
+    x, y, z = times_transposed(R, v[3], v[4], v[5])
+    x, y, z = times(I, x, y, z)
+    x, y, z = times(R, x, y, z)
+    a, b, c = times(before, v[3], v[4], v[5])
+    invert_sum(I, R, after, room)
+    v[3], v[4], v[5] = times(room, x + a, y + b, z + c)
 
 
 @bare

@@ -51,7 +51,7 @@ def begin(state, rules, work, memory):
                     free[b, r] += h * (work.bodies.gravity[r] + work.bodies.inverse_mass[b, r] * work.bodies.force[b, r])
         hold_free(held, free)
         keep_joints(held, memory.joint)
-    articulate_braced(held, state, h, memory.joint)
+    articulate_braced(held, state, h, memory.joint, free)
     rates(held, state.velocity, False)
     hold(held, 0.0, state.velocity)
     follow(held, state)
@@ -128,7 +128,7 @@ def finish(state, rules, work, memory, record, k):
     arrive(bodies, state, answer.v)
     if held.wanted.size > 0:
         keep_joints(held, memory.joint)
-        articulate_braced(held, state, h, memory.joint)
+        articulate_braced(held, state, h, memory.joint, state.velocity)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
         follow(held, state)
