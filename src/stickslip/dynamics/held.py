@@ -62,7 +62,7 @@ from stickslip.dynamics.taut import brace
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, State, motors_of
 
-NEWTON_LIMIT, MOST_TURNS = 40, 6
+NEWTON_LIMIT, MOST_TURNS = 60, 30
 SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
 EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself
@@ -112,6 +112,7 @@ class Held(NamedTuple):
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
     way: Floats  # (nb, 6)   how far a body moves in this step, ½ h (v + v⁺) + d
+    set_out: Floats  # (nb, 6)   the same without d
     pose: Floats  # (nb, 7)   where it was at its start
     before: Floats  # (nr,)   errors at the start of the step
     placement: Placement
@@ -141,7 +142,8 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
         coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
-        np.zeros((bodies, 3, 3)), np.zeros((bodies, 3, 3)), np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 7)),
+        np.zeros((bodies, 3, 3)), np.zeros((bodies, 3, 3)), np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 6)),
+        np.zeros((bodies, 7)),
         np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
 
@@ -201,9 +203,12 @@ def articulate(held, state, h):
 
 @bare
 def articulate_braced(held, state, h, impulse, v):
-    """The same with the inertia that these impulses of the rows ask for, which v are to be the velocities with."""
-    brace(held.model, state, held.rows, impulse, h, held.placement, held.added, held.added_before, v)
+    """The same with the inertia that these impulses of the rows ask for, which v are to be the velocities with.
+    Returns whether that is more than before."""
+    model, placement = held.model, held.placement
+    more = brace(model, state, held.rows, impulse, h, placement, held.added, held.added_before, v)
     articulate(held, state, h)
+    return more
 
 
 @bare
@@ -322,8 +327,14 @@ def fasten(held, state, h, v):
 
 @bare
 def correct(held, state, h, kept, speed, v):
-    """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v."""
-    tree, rows, wanted, last, turned = held.tree, held.rows, held.wanted, np.inf, 0
+    """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v,
+    unless bodies must be braced on the way: what comes to be taut in a step is stopped, and does not bounce."""
+    tree, rows, wanted, last, turned, stopped = held.tree, held.rows, held.wanted, np.inf, 0, False
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0:
+            for r in range(6):
+                held.set_out[b, r] = held.way[b, r]
     for _ in range(NEWTON_LIMIT):
         joint_errors(held.model, state, rows, held.placement, held.turned)
         largest = 0.0
@@ -332,23 +343,23 @@ def correct(held, state, h, kept, speed, v):
             wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
             largest = max(largest, abs(wanted[i]))
         if not largest > EXACT or turned > MOST_TURNS:
-            return
+            break
         if not largest < SLOW * last:  # the rows have turned: from here on with those of the end
             turned += 1
-            articulate_braced(held, state, h, held.impulse, v)
+            stopped = articulate_braced(held, state, h, held.impulse, v) or stopped
             for i in range(wanted.size):
                 holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
                 wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
         left = largest * largest / last  # after this correction, at the rate of the last one
         last = largest
         displace(held, state, speed)
-        for k in range(tree.size.size):
-            b = tree.body[k]
-            if b >= 0:
-                for r in range(6):
-                    v[b, r] += speed * held.shift[b, r]
         if 0.0 < left < 0.1 * EXACT:
-            return
+            break
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0 and not stopped:
+            for r in range(6):
+                v[b, r] += speed * (held.way[b, r] - held.set_out[b, r])
 
 
 @bare

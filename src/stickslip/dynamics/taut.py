@@ -41,12 +41,12 @@ FOLLOWED = 1.0  # rad a step of the fastest swing
 @bare
 def brace(model, state, rows, impulse, h, placement, added, before, v):
     """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of all rows; spins of v
-    become those with what is added more than `before`."""
+    become those with what is added more than `before`. Returns whether something is."""
     for b in range(added.shape[0]):
         for r in range(3):
             for c in range(3):
                 before[b, r, c], added[b, r, c] = added[b, r, c], 0.0
-    i = np.int64(0)
+    i, more = np.int64(0), False
     for j in range(model.joint.size):
         x = y = z = square = 0.0
         while i < rows.joint.size and rows.joint[i] <= j:
@@ -65,7 +65,9 @@ def brace(model, state, rows, impulse, h, placement, added, before, v):
         if added[b, 0, 0] != 0.0 or added[b, 1, 1] != 0.0 or added[b, 2, 2] != 0.0:
             keep_excess(model.inverse_inertia[b], state.quaternion[b], placement.orientation, added[b])
             if trace(added[b]) > trace(before[b]):
+                more = True
                 come_to_rest(model, b, placement.orientation, before[b], added[b], placement.axes_a, v[b])
+    return more
 
 
 @bare

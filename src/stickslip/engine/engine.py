@@ -77,6 +77,14 @@ class StepNotSolved(Exception):
         self.members = members
 
 
+class JointsLost(StepNotSolved):
+    """A step came to positions in which a joint is further apart than accepted; the state is as it was before."""
+
+    def __init__(self, joint: int, share: float) -> None:
+        Exception.__init__(self)
+        self.joint, self.share = joint, share
+
+
 class Engine:
     """Steps of size h of a model, from a state that it moves."""
 
@@ -100,7 +108,7 @@ class Engine:
         self.accept = accepted(self.tol, accept)
         self.rules = rules_of(
             formulation, h, self.tol, self.accept, checked_effort(effort), is_auto(solver),
-            check_scheme(scheme or formulation.scheme), drives.frictions is not None,
+            check_scheme(scheme or formulation.scheme), drives.frictions is not None, keep_going,
         )  # fmt: skip
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
@@ -181,6 +189,9 @@ class Engine:
         if ended == Ended.ASKS:
             self.tell_friction()
             return 0
+        if ended == Ended.LOOSE:
+            self.restart()
+            raise JointsLost(int(self.work.count[ISLAND]), float(self.work.residual[0]))
         return self.outside()
 
     def tell_friction(self) -> None:
@@ -366,7 +377,7 @@ def checked_effort(effort: int | None) -> int:
 
 def rules_of(
     formulation: Formulation, h: float, tol: float, accept: float, effort: int, auto: bool, scheme: Scheme,
-    asks: bool = False,
+    asks: bool = False, keep_going: bool = False,
 ) -> Rules:  # fmt: skip
     law = formulation.law(h)
     return Rules(
@@ -377,6 +388,7 @@ def rules_of(
         associated=formulation.cone_law == "associated",
         asks=asks,
         relaxes_friction=formulation.relaxes_friction,
+        stops=not keep_going,
         euler=scheme == "euler",
         sweeps=SWEEPS,
         effort=effort,

@@ -18,8 +18,9 @@ from stickslip.dynamics.contact_rows import fill_frame, push
 from stickslip.dynamics.held import NOTABLE, articulate, articulate_braced, fasten, follow, halve, hold, rates, row_rate, set_out
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, move
+from stickslip.engine.ahead import put
 from stickslip.engine.prepare import copy, hold_free
-from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, JOINT, METHOD, STATUS
+from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import TAKES_PART, bounced_share
 from stickslip.jit import bare, inlined
@@ -107,7 +108,8 @@ def find_shares(state, rules, work):
 
 @inlined
 def finish(state, rules, work, memory, record, k):
-    """Make the step whose velocities and shares are known, and write it down as step k of the record."""
+    """Make the step whose velocities and shares are known, and write it down as step k of the record. False where joints
+    come apart by more than is accepted: the state is as it was, ISLAND the joint, and the residual by how much."""
     h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
     n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
     note_contacts(
@@ -120,6 +122,7 @@ def finish(state, rules, work, memory, record, k):
         work.islands.swept, work.islands.hard, answer.waited, answer.start, answer.p,
     )  # fmt: skip
     if held.wanted.size > 0:
+        put(state, work.trial)
         set_out(held, state, h, answer.v, share)
     move(bodies, state, h, answer.v, share)
     if held.wanted.size > 0:
@@ -139,9 +142,14 @@ def finish(state, rules, work, memory, record, k):
             work.wrong[0] = max(work.wrong[0], (abs(held.rows.error[row]) - abs(held.before[row])) / h)
             work.residual[0] = max(far, work.residual[0])
             record.worst[k] = JOINT - held.rows.joint[row]
+            if rules.stops and not far <= rules.accept:
+                put(work.trial, state)
+                work.count[ISLAND], work.residual[0] = held.rows.joint[row], far
+                return False
             if work.count[STATUS] == SOLVED or not far <= rules.accept:
                 work.count[STATUS] = INEXACT if far <= rules.accept else STALLED
     note(record, k, work.count, work.residual[0], work.wrong, held.impulse, state)
+    return True
 
 
 @bare
