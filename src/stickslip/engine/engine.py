@@ -79,6 +79,14 @@ class StepNotSolved(Exception):
         self.members = members
 
 
+class JointsLost(StepNotSolved):
+    """A step came to positions in which a joint is further apart than accepted; the state is as it was before."""
+
+    def __init__(self, joint: int, share: float) -> None:
+        Exception.__init__(self)
+        self.joint, self.share = joint, share
+
+
 class Engine:
     """Steps of size h of a model, from a state that it moves."""
 
@@ -104,7 +112,7 @@ class Engine:
         self.accept = accepted(self.tol, accept)
         self.rules = rules_of(
             formulation, h, self.tol, self.accept, checked_effort(effort), is_auto(solver),
-            check_scheme(scheme or formulation.scheme), drives.frictions is not None,
+            check_scheme(scheme or formulation.scheme), drives.frictions is not None, keep_going,
         )  # fmt: skip
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
@@ -120,11 +128,11 @@ class Engine:
         for array, value in zip(self.state, state, strict=True):
             array[:] = value
         self.memory, self.made, self.box = memory, made, None
-        begin(self.state.copy(), self.rules, self.work)  # a copy: that it keeps to its joints is to change no bit of it
+        begin(self.state.copy(), self.rules, self.work, self.memory)  # a copy: that it keeps to its joints is to change no bit of it
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""
-        begin(self.state, self.rules, self.work)
+        begin(self.state, self.rules, self.work, self.memory)
 
     @property
     def h(self) -> float:
@@ -192,6 +200,9 @@ class Engine:
         if ended == Ended.ASKS:
             self.tell_friction()
             return 0
+        if ended == Ended.LOOSE:
+            self.restart()
+            raise JointsLost(int(self.work.count[ISLAND]), float(self.work.residual[0]))
         return self.outside()
 
     def tell_friction(self) -> None:
@@ -377,7 +388,7 @@ def checked_effort(effort: int | None) -> int:
 
 def rules_of(
     formulation: Formulation, h: float, tol: float, accept: float, effort: int, auto: bool, scheme: Scheme,
-    asks: bool = False,
+    asks: bool = False, keep_going: bool = False,
 ) -> Rules:  # fmt: skip
     law = formulation.law(h)
     return Rules(
@@ -388,6 +399,7 @@ def rules_of(
         associated=formulation.cone_law == "associated",
         asks=asks,
         relaxes_friction=formulation.relaxes_friction,
+        stops=not keep_going,
         euler=scheme == "euler",
         sweeps=SWEEPS,
         effort=effort,

@@ -59,6 +59,7 @@ class Rules(NamedTuple):
     associated: bool  # the associated law instead of Coulomb's
     asks: bool  # friction is a function of the state, which the loop asks for once a step is prepared
     relaxes_friction: bool  # tangents have a compliance of their own
+    stops: bool  # a step whose joints come apart by more than accept is not made
     euler: bool  # bodies in contact move with their velocity at the end of the step
     sweeps: int  # of Gauss–Seidel at most
     effort: int  # so many are made in islands of more than `exact` blocks, which then may stop at `accept`

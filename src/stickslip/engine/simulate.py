@@ -27,7 +27,7 @@ from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System
 from stickslip.engine.arguments import FORCE, SCHEME, seconds
 from stickslip.engine.arguments import world as world_kind
-from stickslip.engine.engine import FIRST_ROOM, UNMADE, Engine, StepNotSolved, checked_formulation, checked_solver
+from stickslip.engine.engine import FIRST_ROOM, UNMADE, Engine, JointsLost, StepNotSolved, checked_formulation, checked_solver
 from stickslip.engine.march import Ended
 from stickslip.engine.recorder import CONTACT, Checkpoint, Header, Recorder
 from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Memory, Record, no_memory
@@ -333,6 +333,16 @@ def contacts_of(record: Record, count: int) -> dict[str, Any]:
 
 def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved, save: bool = True) -> StepFailed:
     """The error of a step that was not solved, with its problem saved beside where it should be."""
+    if isinstance(stopped, JointsLost):
+        a, b = (names[body[stopped.joint]] for body in (engine.model.joint_a, engine.model.joint_b))
+        return StepFailed(
+            f"step {engine.made} at time {engine.time:g} s was not solved: joint {stopped.joint} between {a!r} and {b!r} "
+            f"came apart by {stopped.share:.1e} of their size (accept {engine.accept:.0e}); try a smaller dt, a larger "
+            f"accept, or keep_going=True",
+            None,
+            engine.made,
+            "",
+        )
     answer, work, where = stopped.solved.answer, engine.work, ""
     contacts = stopped.members[stopped.members < work.count[ACTIVE]]
     if isinstance(answer.problem, ConeProblem) and contacts.size:
