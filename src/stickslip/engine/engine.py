@@ -128,7 +128,9 @@ class Engine:
         for array, value in zip(self.state, state, strict=True):
             array[:] = value
         self.memory, self.made, self.box = memory, made, None
-        begin(self.state.copy(), self.rules, self.work, self.memory)  # a copy: that it keeps to its joints is to change no bit of it
+        begin(
+            self.state.copy(), self.rules, self.work, self.memory
+        )  # a copy: that it keeps to its joints is to change no bit of it
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""

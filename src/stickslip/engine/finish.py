@@ -15,7 +15,18 @@ import numpy as np
 
 from stickslip.collision.contacts import plain
 from stickslip.dynamics.contact_rows import fill_frame, push
-from stickslip.dynamics.held import NOTABLE, articulate, articulate_braced, fasten, follow, halve, hold, rates, row_rate, set_out
+from stickslip.dynamics.held import (
+    NOTABLE,
+    articulate,
+    articulate_braced,
+    fasten,
+    follow,
+    halve,
+    hold,
+    rates,
+    row_rate,
+    set_out,
+)
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, move
 from stickslip.engine.ahead import put
@@ -49,7 +60,9 @@ def begin(state, rules, work, memory):
         for b in range(free.shape[0]):
             if work.free[b]:
                 for r in range(3):
-                    free[b, r] += h * (work.bodies.gravity[r] + work.bodies.inverse_mass[b, r] * work.bodies.force[b, r])
+                    free[b, r] += h * (
+                        work.bodies.gravity[r] + work.bodies.inverse_mass[b, r] * work.bodies.force[b, r]
+                    )
         hold_free(held, free)
         keep_joints(held, memory.joint)
     articulate_braced(held, state, h, memory.joint, free)

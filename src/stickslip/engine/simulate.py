@@ -27,7 +27,15 @@ from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System
 from stickslip.engine.arguments import FORCE, SCHEME, seconds
 from stickslip.engine.arguments import world as world_kind
-from stickslip.engine.engine import FIRST_ROOM, UNMADE, Engine, JointsLost, StepNotSolved, checked_formulation, checked_solver
+from stickslip.engine.engine import (
+    FIRST_ROOM,
+    UNMADE,
+    Engine,
+    JointsLost,
+    StepNotSolved,
+    checked_formulation,
+    checked_solver,
+)
 from stickslip.engine.march import Ended
 from stickslip.engine.recorder import CONTACT, Checkpoint, Header, Recorder
 from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Memory, Record, no_memory
