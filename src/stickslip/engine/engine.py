@@ -45,7 +45,7 @@ from stickslip.engine.rows import (
     room_to_work,
 )
 from stickslip.engine.running import not_finite
-from stickslip.engine.settle import tried_again
+from stickslip.engine.settle import IN_A_ROW, tried_again
 from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.friction.active import ActiveRows, held_by_bristles
 from stickslip.friction.coulomb import Coulomb
@@ -124,7 +124,9 @@ class Engine:
         for array, value in zip(self.state, state, strict=True):
             array[:] = value
         self.memory, self.made, self.box = memory, made, None
-        begin(self.state.copy(), self.rules, self.work, self.memory)  # a copy: that it keeps to its joints is to change no bit of it
+        begin(
+            self.state.copy(), self.rules, self.work, self.memory
+        )  # a copy: that it keeps to its joints is to change no bit of it
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""
@@ -260,6 +262,8 @@ class Engine:
             exact, due = members.size <= self.rules.exact, tried_again(members, int(count[ACTIVE]), work.answer.waited)
             newest = self.with_newest(rows, members)
             solved = finish_sweeps(self.formulation, newest, self.tol, self.accept, exact, exact or due)
+            if due and not exact and solved.status != Status.SOLVED:  # nor would the next step, from here
+                work.answer.waited[contacts] += IN_A_ROW
         else:
             new = ~work.answer.known[contacts]
             solved = solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)

@@ -27,7 +27,15 @@ from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System
 from stickslip.engine.arguments import FORCE, SCHEME, seconds
 from stickslip.engine.arguments import world as world_kind
-from stickslip.engine.engine import FIRST_ROOM, UNMADE, Engine, JointsLost, StepNotSolved, checked_formulation, checked_solver
+from stickslip.engine.engine import (
+    FIRST_ROOM,
+    UNMADE,
+    Engine,
+    JointsLost,
+    StepNotSolved,
+    checked_formulation,
+    checked_solver,
+)
 from stickslip.engine.march import Ended
 from stickslip.engine.recorder import CONTACT, Checkpoint, Header, Recorder
 from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Memory, Record, no_memory
@@ -330,9 +338,9 @@ def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved, save
     if isinstance(stopped, JointsLost):
         a, b = (names[body[stopped.joint]] for body in (engine.model.joint_a, engine.model.joint_b))
         return StepFailed(
-            f"step {engine.made} at time {engine.time:g} s was not solved: joint {stopped.joint} between {a!r} and {b!r} "
-            f"came apart by {stopped.share:.1e} of their size (accept {engine.accept:.0e}); try a smaller dt, a larger "
-            f"accept, or keep_going=True",
+            f"step {engine.made} at time {engine.time:g} s was not solved: joint {stopped.joint} between {a!r} and "
+            f"{b!r} came apart by {stopped.share:.1e} of their size (accept {engine.accept:.0e}); try a smaller dt, a "
+            f"larger accept, or keep_going=True",
             None,
             engine.made,
             "",
