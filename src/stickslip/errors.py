@@ -42,8 +42,8 @@ class SolveFailed(RuntimeError):
 
 
 class StepFailed(SolveFailed):
-    """Raised by `simulate` where a step is not solved; its problem is in `file`, the steps before in `trajectory`. Where
-    joints came apart there is no problem, and `solution` is None."""
+    """Raised by `simulate` where a step is not solved; its problem is in `file`, the steps before in `trajectory`.
+    Where joints came apart there is no problem, and `solution` is None."""
 
     trajectory: Trajectory
 

@@ -65,17 +65,18 @@ def test_light_links_hold_a_tonne(bend, mass, planar):
 def test_a_swing_is_that_of_its_load():
     """Ten links of 1 g and 1000 kg: a pendulum, whose energy a step that cannot follow the links keeps."""
     scene = hanging(10, 1e-3, 1000.0)
-    scene.bodies[-1].velocity = (1.0, 0.0, 0.0)
+    scene.place(scene.bodies[-1], velocity=(1.0, 0.0, 0.0))
     run = ss.simulate(scene, 0.5, 2e-3)
     assert (run.status == ss.Status.SOLVED).all()
     assert abs(run.energy - run.energy[0]).max() < 2e-3 * run.kinetic[0]
 
 
 def test_a_straight_bridge_stays_straight():
-    """Twenty planks in a straight line between two fixed ends have no way to sag: nothing moves."""
+    """Twenty planks in a straight line between two fixed ends have no way to sag but √(3/8 L e) for joints that are e
+    apart together, 0.06 mm for 2 nm of 5 m."""
     run = ss.simulate(bridge(20, 0.0), 0.2, 2e-3)
     assert (run.status == ss.Status.SOLVED).all()
-    assert np.abs(run.position("box 10") - run.position("box 10")[0]).max() < 1e-6
+    assert np.abs(run.position("box_10") - run.position("box_10")[0]).max() < 6e-5
 
 
 def torn():

@@ -63,6 +63,7 @@ from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, State, motors_of
 
 NEWTON_LIMIT, MOST_TURNS = 60, 30
+FEW_TURNS = 3  # with the rows at the end alone; from then on bodies are braced
 SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
 EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself
@@ -108,6 +109,7 @@ class Held(NamedTuple):
     mass: Floats  # (nb, 6, 6)   world axes
     added: Floats  # (nb, 3, 3)   inertia that lets the step follow light bodies, see dynamics/taut.py
     added_before: Floats  # (nb, 3, 3)
+    hub: Floats  # (nb, 3, 3)   room for it
     wanted: Floats  # (nr,)   right side of the rows
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
@@ -139,12 +141,12 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     soft = np.zeros(tree.group_start.size - 1, np.int64)
     for j in np.flatnonzero((model.joint_compliance > 0).any(axis=1) & (held > 0)):
         soft[max(tree.group[model.joint_a[j]], tree.group[model.joint_b[j]])] = 1
+    vectors, matrices = (lambda size: np.zeros((bodies, size))), (lambda size: np.zeros((bodies, size, size)))
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
-        coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
-        np.zeros((bodies, 3, 3)), np.zeros((bodies, 3, 3)), np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 6)),
-        np.zeros((bodies, 7)),
-        np.zeros(count), unplaced(), np.zeros(3),
+        coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, matrices(6), matrices(3),
+        matrices(3), matrices(3), np.zeros(count), np.zeros(count), vectors(6), vectors(6), vectors(6),
+        vectors(7), np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
 
 
@@ -189,8 +191,14 @@ def run_motors(held, h, inverse_mass, inverse, v):
 @bare
 def articulate(held, state, h):
     """Rows, masses and factors at a state."""
+    fill_joint_rows(held.model, state, h, held.rows, held.placement, held.turned)
+    factorise_all(held, state)
+
+
+@bare
+def factorise_all(held, state):
+    """Masses and factors for the rows that are filled."""
     model, tree = held.model, held.tree
-    fill_joint_rows(model, state, h, held.rows, held.placement, held.turned)
     R = held.placement.orientation
     for k in range(tree.size.size):
         b = tree.body[k]
@@ -206,8 +214,9 @@ def articulate_braced(held, state, h, impulse, v):
     """The same with the inertia that these impulses of the rows ask for, which v are to be the velocities with.
     Returns whether that is more than before."""
     model, placement = held.model, held.placement
-    more = brace(model, state, held.rows, impulse, h, placement, held.added, held.added_before, v)
-    articulate(held, state, h)
+    fill_joint_rows(model, state, h, held.rows, placement, held.turned)
+    more = brace(model, state, held.rows, impulse, h, placement, held.added, held.added_before, held.hub, v)
+    factorise_all(held, state)
     return more
 
 
@@ -346,7 +355,10 @@ def correct(held, state, h, kept, speed, v):
             break
         if not largest < SLOW * last:  # the rows have turned: from here on with those of the end
             turned += 1
-            stopped = articulate_braced(held, state, h, held.impulse, v) or stopped
+            if turned <= FEW_TURNS:
+                articulate(held, state, h)
+            else:
+                stopped = articulate_braced(held, state, h, held.impulse, v) or stopped
             for i in range(wanted.size):
                 holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
                 wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0

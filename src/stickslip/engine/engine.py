@@ -45,7 +45,7 @@ from stickslip.engine.rows import (
     room_to_work,
 )
 from stickslip.engine.running import not_finite
-from stickslip.engine.settle import tried_again
+from stickslip.engine.settle import IN_A_ROW, tried_again
 from stickslip.engine.slabs import LARGE
 from stickslip.engine.team import helped
 from stickslip.engine.watch import JamEvent, JamWatch
@@ -273,6 +273,8 @@ class Engine:
             exact, due = members.size <= self.rules.exact, tried_again(members, int(count[ACTIVE]), work.answer.waited)
             newest = self.with_newest(rows, members)
             solved = finish_sweeps(self.formulation, newest, self.tol, self.accept, exact, exact or due)
+            if due and not exact and solved.status != Status.SOLVED:  # nor would the next step, from here
+                work.answer.waited[contacts] += IN_A_ROW
         else:
             new = ~work.answer.known[contacts]
             solved = solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)

@@ -28,7 +28,7 @@ from stickslip.dynamics.held import (
     set_out,
 )
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, move
+from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move
 from stickslip.engine.ahead import put
 from stickslip.engine.prepare import copy, hold_free
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, METHOD, STATUS
@@ -46,7 +46,8 @@ INEXACT, STALLED = int(Status.INEXACT), int(Status.STALLED)
 @bare
 def begin(state, rules, work, memory):
     """What a run does before its first step: factors of the joints, and velocities that keep to them. The impulses of
-    joints are those that are remembered, or what the first step would have without contacts."""
+    joints are those that are remembered, or about what the first step would have without contacts: what makes its
+    velocities keep to them where they lead to."""
     held, h, free = work.held, rules.law.h, work.answer.free
     if held.wanted.size == 0:
         return
@@ -54,8 +55,10 @@ def begin(state, rules, work, memory):
         for r in range(3):
             for c in range(3):
                 held.added[b, r, c] = 0.0
-    articulate(held, state, h)
     if nothing(memory.joint):
+        put(state, work.trial)
+        drift(work.trial, h)
+        articulate(held, work.trial, h)
         copy(state.velocity, free)
         for b in range(free.shape[0]):
             if work.free[b]:
@@ -121,8 +124,8 @@ def find_shares(state, rules, work):
 
 @inlined
 def finish(state, rules, work, memory, record, k):
-    """Make the step whose velocities and shares are known, and write it down as step k of the record. False where joints
-    come apart by more than is accepted: the state is as it was, ISLAND the joint, and the residual by how much."""
+    """Make the step whose velocities and shares are known, and write it down as step k of the record. False where
+    joints come apart by more than is accepted: the state is as it was, ISLAND the joint, the residual by how much."""
     h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
     n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
     note_contacts(

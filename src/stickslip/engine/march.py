@@ -11,8 +11,8 @@ that turn would end in each other (engine/ahead.py).
 
 Where an island must be solved outside (a formulation that is no cone problem, a solver of the user's, sweeps that are
 too slow) the loop returns, and is called again with its impulses in place. It also returns where friction is a function
-of the state (scene/friction_law.py), once a step is prepared, and where joints come apart. So compiled code that is seldom needed is no
-part of the loop, and every formulation takes the same road.
+of the state (scene/friction_law.py), once a step is prepared, and where joints come apart. So compiled code that is
+seldom needed is no part of the loop, and every formulation takes the same road.
 """
 
 from __future__ import annotations

@@ -344,9 +344,9 @@ def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved, save
     if isinstance(stopped, JointsLost):
         a, b = (names[body[stopped.joint]] for body in (engine.model.joint_a, engine.model.joint_b))
         return StepFailed(
-            f"step {engine.made} at time {engine.time:g} s was not solved: joint {stopped.joint} between {a!r} and {b!r} "
-            f"came apart by {stopped.share:.1e} of their size (accept {engine.accept:.0e}); try a smaller dt, a larger "
-            f"accept, or keep_going=True",
+            f"step {engine.made} at time {engine.time:g} s was not solved: joint {stopped.joint} between {a!r} and "
+            f"{b!r} came apart by {stopped.share:.1e} of their size (accept {engine.accept:.0e}); try a smaller dt, a "
+            f"larger accept, or keep_going=True",
             None,
             engine.made,
             "",
