@@ -76,8 +76,8 @@ def model_step(
 @kernel
 def bounded(row, h, recovery):
     """Velocity that constraints, dry friction and limits ask for, with the opposite sign, and the bounds of their
-    impulses: the bound in `row` is inf of constraints, -inf of limits. A share `recovery` of an error is taken back, and
-    of a large one, as of a limit that does not hold at the start, as much as can be braked."""
+    impulses: the bound in `row` is inf of constraints, -inf of limits. A share `recovery` of an error is taken back; of
+    a large one, as of a limit that does not hold at the start, as much as can be braked."""
     count = len(row)
     wanted, lower, upper = np.empty(count), np.empty(count), np.empty(count)
     for i in range(count):
