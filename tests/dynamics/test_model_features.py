@@ -337,3 +337,20 @@ def test_what_is_not_implicit_is_said(load):
     assert "muscles pull as at the start" in " ".join(load(HINGE, muscle, off("implicitfast")).left_out)
     assert "a fluid drags as at the start" in " ".join(load(HINGE, "", off("implicitfast", 'density="1"')).left_out)
     assert load(HINGE, "", off("implicitfast")).left_out == ()
+
+
+def test_a_fixed_base_never_touches_the_links_of_its_own_tree(load):
+    """It overlaps its child and its grandchild, which no hinge can part from it; another body is pushed out."""
+    arm = f"""<body name="base"><geom size=".1"/><body name="hip"><joint axis="0 1 0"/>{LINK}
+    <body name="thigh" pos=".05 0 0"><joint axis="0 1 0"/><geom size=".08" mass="1"/></body></body></body>"""
+    model = load(arm + '<body name="other" pos="0 0 .15"><freejoint/><geom size=".1" mass="1"/></body>')
+    assert any("2 pairs of links overlap" in note for note in model.left_out)
+    run = ss.simulate(model, 0.1, 1e-3)
+    pairs = {frozenset((model.geoms[a], model.geoms[b])) for a, b in run_pairs(run)}
+    assert not any("base" in "".join(pair) and "thigh" in "".join(pair) for pair in pairs)
+    assert any("base" in "".join(pair) and "other" in "".join(pair) for pair in pairs)
+
+
+def run_pairs(run):
+    table = run.contacts()
+    return zip(table.body_a.tolist(), table.body_b.tolist(), strict=True)

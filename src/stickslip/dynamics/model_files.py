@@ -71,15 +71,18 @@ def parsed(file: Path) -> Any:
             raise FileError(sentence) from None
 
 
-def part_links(mujoco: Any, spec: Any, model: Any, notes: list[str]) -> bool:
-    """Let links of a URDF that overlap where all joints are at zero never touch, for no motion was meant to part them;
-    whether there are such."""
+def part_links(mujoco: Any, spec: Any, model: Any, notes: list[str], all_links: bool) -> bool:
+    """Let links that overlap where all joints are at zero never touch, for no motion was meant to part them; whether
+    there are such. Of an MJCF, whose author could exclude them, only a fixed base and the links of the same tree: in
+    MuJoCo a body does not touch its parent, but for one that is fixed."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_collision(model, data)
     pairs = {tuple(sorted(model.geom_bodyid[list(c.geom)].tolist())) for c in data.contact if c.dist < -OVERLAP}
-    links = sorted(pair for pair in pairs if pair[0] > 0)
+    root, weld = model.body_rootid, model.body_weldid
+    based = {(a, b) for a, b in pairs if root[a] == root[b] and 0 in (weld[a], weld[b])}
+    links = sorted(pair for pair in (pairs if all_links else based) if pair[0] > 0)
     for a, b in links:
         spec.add_exclude(bodyname1=model.body(a).name, bodyname2=model.body(b).name)
     if links:

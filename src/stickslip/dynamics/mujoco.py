@@ -22,7 +22,8 @@ stiff, h² k more than STIFF of the inertia, and their force is then that at the
 limits, constraints and stiff springs (1) is mj_step's own.
 
 Limits are rows 0 <= λ ⊥ u + gap / h >= 0, dry friction of joints and tendons rows |λ| <= h f, equality constraints rows
-u + RECOVERY g / h = 0. What a file has that is not among these is named in `left_out`, and once in a ModelWarning.
+u + RECOVERY g / h = 0, as limits that do not hold; large errors are taken back at √(2 BRAKE |g|) at most. What a file
+has that is not among these is named in `left_out`, and once in a ModelWarning.
 
 [1] Todorov, Erez, Tassa, MuJoCo: a physics engine for model-based control, IROS 2012. mujoco.readthedocs.io
 """
@@ -714,7 +715,7 @@ def load_model(
     if scene is not None:
         notes += add_scene(mujoco, spec, scene)
     original = compiled(mujoco, spec, file, notes)
-    if file.suffix == ".urdf" and part_links(mujoco, spec, original, notes):
+    if part_links(mujoco, spec, original, notes, all_links=file.suffix == ".urdf"):
         original = compiled(mujoco, spec, file, notes)
     if original.nv == 0:
         free = "" if file.suffix != ".urdf" or floating else ", or floating=True"

@@ -39,9 +39,10 @@ from stickslip.solvers.linear import eliminate, substitute
 
 STEPS, PATIENCE, SATISFIED = 30, 6, 2  # at most, and how many without help end it, the latter within tol
 MORE_STEPS, MORE_PATIENCE = 100, 20  # of the cautious ones
-ALPHA, FIRST, LEAST, GREATEST = 1e-2, 1e-5, 1e-9, 10.0  # α: its scale, in the first step, at least and at most
+ALPHA, FIRST, LEAST, GREATEST = 1e-2, 1e-3, 1e-9, 10.0  # α: its scale, in the first step, at least and at most
 CHANGE, CAUTIOUS = 10.0, 3.0  # factors by which it changes
 PART, SLIDES, STATE = 0, 1, 2  # columns of what a contact did
+BRAKE = 100.0  # deceleration that stops at zero what takes an error of constraints and limits back   [m/s², rad/s²]
 CLOSER = 0.1  # share of tol that it goes down to
 UNSOLVED, SOLVED, CLOSE = 0, 1, 2  # within tol, and within CLOSER of it
 
@@ -75,13 +76,15 @@ def model_step(
 @kernel
 def bounded(row, h, recovery):
     """Velocity that constraints, dry friction and limits ask for, with the opposite sign, and the bounds of their
-    impulses: the bound in `row` is inf of constraints, -inf of limits."""
+    impulses: the bound in `row` is inf of constraints, -inf of limits. A share `recovery` of an error is taken back; of
+    a large one, as of a limit that does not hold at the start, as much as can be braked."""
     count = len(row)
     wanted, lower, upper = np.empty(count), np.empty(count), np.empty(count)
     for i in range(count):
         error, bound = row[i, ERROR], row[i, BOUND]
         limit = bound == -np.inf
-        wanted[i] = (error if limit and error > 0.0 else recovery * error) / h
+        back = min(recovery * abs(error) / h, math.sqrt(2.0 * BRAKE * abs(error)))
+        wanted[i] = error / h if limit and error > 0.0 else math.copysign(back, error)
         lower[i] = 0.0 if limit else -h * bound
         upper[i] = np.inf if limit else h * bound
     return wanted, lower, upper
@@ -240,7 +243,8 @@ def iterate(Y, place, q, c, s, mu, low, high, tol, r, y, u):
             if now == CLOSE or tired or not reached < np.inf:
                 break
             if try_out:
-                alpha = min(ALPHA, max(math.sqrt(error) * ALPHA, LEAST))
+                usual = min(ALPHA, max(math.sqrt(error) * ALPHA, LEAST))
+                alpha = usual if helped else max(usual, alpha)
                 if not helped:
                     r[:] = best
                     judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
