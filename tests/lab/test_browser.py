@@ -6,6 +6,7 @@ STICKSLIP_PICTURES=folder keeps the photographs.
 import io
 import os
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ Image = pytest.importorskip("PIL.Image")
 PORT, G, MU, DT = 8890, 9.81, 0.5, 5e-3
 PICTURES = os.environ.get("STICKSLIP_PICTURES")
 SIZE = {"width": 1500, "height": 950} if PICTURES else {"width": 980, "height": 660}  # small: there is no graphics card
+ROBOTS = Path(__file__).parents[2] / "examples/robots"
 TABS = ("Scene", "Contacts", "Jam", "Export")
 
 
@@ -58,10 +60,8 @@ class Person:
 
     def until(self, true, seconds=90.0):
         """Wait for something that the lab or the page will do."""
-        for _ in range(int(seconds / 0.05)):
-            if true():
-                return
-            self.tab.wait_for_timeout(50)
+        if self.soon(true, seconds):
+            return
         self.photograph("wrong")
         raise AssertionError(f"it did not come to pass; the lab is at {self.session.frame[:3]}")
 
@@ -99,6 +99,40 @@ class Person:
         across, up = away @ right / depth / self.camera.aspect, away @ np.cross(right, ahead) / depth
         box = self.tab.locator("canvas").first.bounding_box()
         return box["x"] + box["width"] * (1 + across) / 2, box["y"] + box["height"] * (1 - up) / 2
+
+    def soon(self, true, seconds=3.0):
+        """Whether something comes to pass before long."""
+        end = time.monotonic() + seconds
+        while not true():
+            if time.monotonic() > end:
+                return False
+            self.tab.wait_for_timeout(50)
+        return True
+
+    def click_contact(self):
+        """On one of those of the frame, the nearest first, until one is chosen: they may not be drawn yet."""
+        table, page = self.session.frame.contacts, self.lab.page
+        nearest = np.argsort([np.linalg.norm(point - self.camera.position) for point in table.point])
+        for row in [*nearest] * 5:
+            self.tab.mouse.click(*self.place(table.point[row]))
+            if self.soon(lambda: page.chosen is not None):
+                return page._row(table)
+        raise AssertionError("no contact could be clicked")
+
+    def grab(self, body):
+        """Take a body by the mouse and pull it upwards, until the lab knows."""
+        for _ in range(5):
+            x, y = self.place(self.session.frame.states[0].position[body])
+            self.tab.mouse.move(x, y)
+            self.tab.wait_for_timeout(300)
+            self.tab.mouse.down()
+            for k in range(1, 9):
+                self.tab.mouse.move(x + 4 * k, y - 18 * k)
+                self.tab.wait_for_timeout(60)
+            if self.soon(lambda: self.session.pull is not None):
+                return
+            self.tab.mouse.up()
+        raise AssertionError("no body could be taken")
 
     def photograph(self, name):
         """A picture with something to see: many colours, which a blank page has not."""
@@ -192,16 +226,7 @@ def test_a_contact_that_is_clicked_shows_its_numbers(fresh):
     fresh.lab.page.choose(None)
     fresh.lab.page.panel.minimize()  # so that it hides nothing
     fresh.open("Contacts")
-    fresh.tab.wait_for_timeout(800)
-    table = fresh.session.frame.contacts
-    nearest = np.argsort([np.linalg.norm(point - fresh.camera.position) for point in table.point])
-    for row in nearest:
-        fresh.tab.mouse.click(*fresh.place(table.point[row]))
-        fresh.tab.wait_for_timeout(700)
-        if fresh.lab.page.chosen is not None:
-            break
-    assert fresh.lab.page.chosen is not None
-    chosen = fresh.lab.page._row(table)
+    chosen, table = fresh.click_contact(), fresh.session.frame.contacts
     force = table.impulse[chosen, 0] / DT
     fresh.tab.get_by_text("velocity n, t, o").wait_for()
     fresh.tab.get_by_text(f"{force:.4g},").first.wait_for()
@@ -215,19 +240,11 @@ def test_a_drag_moves_a_body(fresh):
     fresh.press("run")
     fresh.until(lambda: fresh.session.frame.time > 0.05)
     at = fresh.session.frame.states[0].position[2].copy()
-    x, y = fresh.place(at)
-    mouse = fresh.tab.mouse
-    mouse.move(x, y)
-    fresh.tab.wait_for_timeout(300)
-    mouse.down()
-    for k in range(1, 9):
-        mouse.move(x + 4 * k, y - 18 * k)
-        fresh.tab.wait_for_timeout(60)
-    fresh.until(lambda: fresh.session.pull is not None)
+    fresh.grab(2)
     assert fresh.session.pull.body == 2
     fresh.until(lambda: fresh.session.frame.states[0].position[2, 2] > at[2] + 0.1)  # it was lifted
     fresh.photograph("drag")
-    mouse.up()
+    fresh.tab.mouse.up()
     fresh.until(lambda: fresh.session.pull is None)
     fresh.until(lambda: fresh.session.frame.states[0].position[2, 2] < at[2] + 0.05)  # and falls
     fresh.lab.page.panel.expand()
@@ -317,6 +334,58 @@ def test_the_tour_and_the_files(fresh, browser):
     assert wrong == []
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
     alone.close()
+
+
+def test_a_saved_run_is_opened_and_its_contacts_have_ranges(fresh):
+    ss.simulate(sliding(), 0.1, DT, path="saved.h5", progress=False)
+    fresh.lab.page.files.options = ("a file", *fresh.lab.page.exports.readable())
+    fresh.open("Scene")
+    fresh.pick("open", "saved.h5")
+    fresh.until(lambda: not fresh.session.frame.live)
+    fresh.session.seek(0.05).result(60)
+    fresh.lab.page.panel.minimize()
+    fresh.open("Contacts")
+    fresh.click_contact()
+    fresh.tab.get_by_text("normal force:").wait_for()
+    fresh.photograph("saved")
+    fresh.lab.page.panel.expand()
+    fresh.session.open(sliding(), Settings(dt=DT)).result(60)
+
+
+def test_a_robot_is_steered_and_its_jam_map_moves_it(fresh):
+    """A slider of an actuator lifts the hand; a click on the map of a frame sets two joints."""
+    pytest.importorskip("mujoco", reason="MuJoCo is missing: pip install 'stickslip[mujoco]'")
+    robot = ss.load_model(ROBOTS / "gripper.xml")
+    fresh.session.open(robot, Settings(dt=robot.timestep)).result(60)
+    fresh.open("Robot")
+    at = robot.coordinate("lift")
+    fresh.fill("lift", "0.2")
+    fresh.until(lambda: fresh.session.controls[1] == 0.2)
+    fresh.session.step(200).result(60)
+    assert fresh.session.first.moment(fresh.session.index).q[at] > 0.05
+    fresh.tab.get_by_text("0.4000 s, stands").wait_for()
+    fresh.photograph("robot")
+    arm = ss.load_model(ROBOTS / "arm.urdf")
+    fresh.session.open(arm, Settings(dt=arm.timestep)).result(60)
+    fresh.open("Jam")
+    fresh.pick("show", "what runs here")
+    fresh.pick("contact or frame", "frame: tip")
+    page = fresh.lab.page.jam
+    fresh.tab.locator("#stickslip-map").wait_for()
+    left, bottom, wide, tall = page.map_axes
+    box, across, up = fresh.tab.locator("#stickslip-map").bounding_box(), 0.7, 0.3
+    place = {"x": box["width"] * (left + across * wide), "y": box["height"] * (1 - bottom - up * tall)}
+    wanted = share(page.desk.mechanism.map, across, up)
+    fresh.tab.locator("#stickslip-map").click(position=place)
+
+    def joints():
+        q = fresh.session.first.moment(fresh.session.index).q
+        return [q[arm.coordinate(name)] for name in ("wrist", "elbow")]
+
+    fresh.until(lambda: np.allclose(joints(), wanted, atol=0.05))
+    fresh.tab.get_by_text("Sliding along e_jam").wait_for()
+    fresh.photograph("robot-jam")
+    fresh.session.open(sliding(), Settings(dt=DT)).result(60)
 
 
 def test_closing_the_last_tab_ends_the_lab(browser, tmp_path, monkeypatch):

@@ -189,6 +189,36 @@ def test_a_robot_has_a_tab_and_runs(folder, name):
         assert lab.page.robot.tab is None
 
 
+def test_the_ground_of_another_world_is_another_thing(lab):
+    """A page keeps the place of a name that comes again: level ground after a slope would be tilted."""
+    slope, settings = lab.session.scene, lab.session.settings
+    tilted = lab.page.grids[0]
+    lab.session.open(STOPS[2].scene()).result(60)
+    level = lab.page.grids[0]
+    assert level.name != tilted.name
+    assert np.allclose(level.wxyz, [1, 0, 0, 0])
+    assert not np.allclose(tilted.wxyz, [1, 0, 0, 0])
+    lab.session.open(slope, settings).result(60)
+
+
+def test_the_lab_opens_only_files_of_its_folder(folder, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "secret.yaml"
+    ss.save_scene(STOPS[2].scene(), outside)
+    ss.save_scene(STOPS[1].scene(), folder / "slope.yaml")
+    (folder / "link.yaml").symlink_to(outside)
+    (folder / "notes.txt").write_text("mine")
+    with ss.view(STOPS[0].scene(), browser=False, port=PORT + 100, keep=True) as lab:
+        assert lab.page.files.options == ("a file", "slope.yaml")
+        for name in ("link.yaml", str(outside), "../secret.yaml", "notes.txt"):
+            lab.page.open_file(name)
+        lab.session.ask(lambda s: None)
+        assert len(lab.session.scene) == len(STOPS[0].scene())
+        lab.page.open_file("slope.yaml")
+        lab.session.ask(lambda s: None)
+        assert lab.session.scene.names == STOPS[1].scene().names
+        assert lab.page.dt.value == lab.session.settings.dt
+
+
 # files
 
 

@@ -22,6 +22,7 @@ from stickslip.analysis.coupling import FrictionCoupling, friction_coupling
 from stickslip.analysis.jamming import Family, JamMap, arm_family, jam_map, rod_family, shown
 from stickslip.analysis.solvability import solvability
 from stickslip.dynamics.mechanisms import ARM_HEIGHT, ARM_LENGTHS
+from stickslip.errors import InputError
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.scene.model import Floats, Integers
 
@@ -184,7 +185,12 @@ class Desk:
             return "Sliding never jams it: there is one solution whatever the friction."
         slip = np.concatenate([[0.0], SLIP * coupling.e_jam])
         v = np.linalg.lstsq(coupling.A, slip, rcond=None)[0]
-        return f"Sliding along e_jam with {SLIP:g} m/s: {solvability(system, q=q, v=v).describe()}"
+        if np.abs(coupling.A @ v - slip).max() > 1e-6 * SLIP:
+            return "In this pose it cannot slide along e_jam: no motion of the mechanism does that."
+        try:
+            return f"Sliding along e_jam with {SLIP:g} m/s: {solvability(system, q=q, v=v).describe()}"
+        except InputError as error:
+            return f"How many solutions there are is not said: {error}"
 
 
 def explained(coupling: FrictionCoupling, mu: float) -> str:

@@ -63,7 +63,7 @@ class JamTab:
         self.gone = False  # what was chosen, with its world
         gui = server.gui
         self.subject = gui.add_dropdown("show", (NOTHING, WORLD, *self.mechanisms))
-        self.contact = gui.add_dropdown("contact", (NONE,), visible=False)
+        self.contact = gui.add_dropdown("contact or frame", (NONE,), visible=False)
         self.axes = [gui.add_dropdown(name, (NONE,), visible=False) for name in ("across", "up")]
         self.mu = gui.add_slider("friction μ", 0.0, 3.0, 0.01, 0.8)
         self.map = Clickable(server, "clicked map", self._click)

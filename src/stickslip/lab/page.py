@@ -386,12 +386,13 @@ class Page:
         return prepare
 
     def _grids(self, own: Any, frame: Frame, radius: float) -> None:
+        """Under names of their own: a page keeps the place of a name that is taken away and comes again."""
         place, turn = placed(own, frame.states[0])
         cell = 10.0 ** np.round(np.log10(radius / 3))
         for i in range(len(place)):
             self.grids.append(
                 self.server.scene.add_grid(
-                    f"/world/plane {i}", 2 * own.scale[i, 0], 2 * own.scale[i, 1], cell_size=cell,
+                    f"/world/plane {frame.generation} {i}", 2 * own.scale[i, 0], 2 * own.scale[i, 1], cell_size=cell,
                     section_size=10 * cell, plane_color=(238, 235, 228), plane_opacity=1.0,
                     cell_color=(205, 202, 194), section_color=(180, 176, 168), wxyz=turn[i],
                     position=tuple(place[i] - 2e-3 * radius * UP),
