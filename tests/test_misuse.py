@@ -381,7 +381,9 @@ def saved_sweep() -> str:
 
 
 def runs_kept() -> ss.Sweep:
-    return ss.sweep(ground_and_box(), {"friction": [0.1]}, duration=0.02, dt=0.01, keep="runs", progress=False, workers=1)
+    return ss.sweep(
+        ground_and_box(), {"friction": [0.1]}, duration=0.02, dt=0.01, keep="runs", progress=False, workers=1
+    )
 
 
 @cache
@@ -662,7 +664,9 @@ def outcome(case: Case, given: dict[str, Any], name: str, admitted: bool) -> str
         if "\n" in said or len(said) > 500:
             return f"said in {said.count(chr(10)) + 1} lines of {len(said)} characters: {said[:200]}"
         by_value = case.label in SAID_BY_VALUE and repr(given.get(name)) in said
-        return "" if admitted or by_value or name in said or "problem" in name else f"the parameter is not named: {said}"
+        return (
+            "" if admitted or by_value or name in said or "problem" in name else f"the parameter is not named: {said}"
+        )
     except DELIBERATE as error:
         return "" if admitted else f"taken: {type(error).__name__}"
     except Hanging:

@@ -11,13 +11,14 @@ import html
 import io
 import os
 import secrets
+import socket
 import threading
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from stickslip.checks import checked, not_negative
+from stickslip.checks import Refused, checked, instance, not_negative, shown, text, truth, wholes
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.lab.gate import Gate, guarding
@@ -89,6 +90,16 @@ class Lab:
         return f"Lab({self.address}{', closed' if self._closed.is_set() else ''})"
 
 
+def own_address(owner: str, field: str, value: Any) -> str:
+    """A kind of argument: a name or address of this machine."""
+    try:
+        socket.getaddrinfo(text(owner, field, value) or "-", None)
+    except (OSError, UnicodeError):
+        raise Refused(owner, field, value, "a name or address of this machine, such as 127.0.0.1") from None
+    return str(value)
+
+
+@checked(host=own_address, port=wholes(1, 65535), browser=truth, keep=truth, settings=instance(Settings))
 def view(
     world: World,
     *,
@@ -157,4 +168,4 @@ def opened(world: World) -> tuple[Scene | Sequence[Trajectory], Settings, Any, s
             stage = Scene()
             stage.add_plane(name="ground")
             return stage, Settings(), robot_mechanism(path), path.name
-    raise InputError(f"view: the file is {str(path)!r}, expected one that ends with .yaml, .h5, .urdf or .xml")
+    raise InputError(f"view: the file is {shown(str(path))}, expected one that ends with .yaml, .h5, .urdf or .xml")

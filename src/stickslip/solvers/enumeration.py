@@ -221,7 +221,9 @@ class Enumeration:
         nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER
         shown = found.clear >= 1.0 and found.reach >= BEYOND
         ended = Status.STALLED if listed or (found.complete and not shown) else nothing
-        solved = (x for x in listed if judge(problem, x, self.tol)[2])  # of several, one that rounding leaves no doubt of
+        solved = (
+            x for x in listed if judge(problem, x, self.tol)[2]
+        )  # of several, one that rounding leaves no doubt of
         x = next(solved, listed[0] if listed else np.zeros(problem.size))
         return conclude(problem, self, x, ended, found.nodes, started)
 
