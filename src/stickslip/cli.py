@@ -121,6 +121,13 @@ def check_outputs(command: str, read: str | None, **written: str | None) -> None
         taken[f"that of --{option}"] = path
 
 
+def check_needs(command: str, **options: tuple[bool, str, str | None]) -> None:
+    """Options that mean nothing without another one."""
+    for option, (given, other, value) in options.items():
+        if given and value is None:
+            raise InputError(f"{command}: --{option} is given without --{other}, expected both")
+
+
 def same_file(a: str, b: str) -> bool:
     try:
         return os.path.realpath(a) == os.path.realpath(b) or os.path.samefile(a, b)
@@ -434,8 +441,13 @@ def sweep(
 
     if picture is not None:
         check_path(picture)
+    check_outputs("sweep", scene, out=out, keep=keep, csv=csv, plot=picture)
+    check_needs("sweep", map=(as_map, "plot", picture), fresh=(fresh, "out", out), retry=(retry, "out", out))
     loaded, settings = load_run(scene)
-    over = dict(map(varied_values, vary))
+    varied = [varied_values(text) for text in vary]
+    over = dict(varied)
+    if len(over) < len(varied):
+        raise InputError(f"sweep: --vary names {', '.join(name for name, _ in varied)}, expected each name once")
     if not over:
         raise InputError("sweep: --vary is missing, expected what varies, such as --vary friction=0.1:1.0:10")
     if picture is not None and as_map and len(over) < 2:
@@ -807,11 +819,12 @@ def varied_values(text: str) -> tuple[str, list[Any]]:
         if len(parts) == 3:
             import numpy as np
 
-            from stickslip.checks import whole
+            from stickslip.checks import number, whole
             from stickslip.sweeps.plan import MOST_RUNS
 
             count = whole("sweep", f"the count of --vary {name}", int(parts[2]), 1, MOST_RUNS)
-            return name, np.linspace(float(parts[0]), float(parts[1]), count).tolist()
+            first, last = (number("sweep", f"an end of --vary {name}", float(part)) for part in parts[:2])
+            return name, np.linspace(first, last, count).tolist()
         return name, [int(part) if part.strip().isdecimal() else float(part) for part in said.split(",")]
     except InputError:
         raise

@@ -25,7 +25,7 @@ from stickslip.checks import checked, count, either, function, instance, mapping
 from stickslip.checks import path as file_path
 from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
-from stickslip.errors import FileError, InputError
+from stickslip.errors import FileError, InputError, short
 from stickslip.scene.scene import Scene
 from stickslip.sweeps.plan import REPETITION, Plan, plan_of
 from stickslip.sweeps.run import RNG, Task, engine_of, kept_path, run_all
@@ -41,6 +41,7 @@ from stickslip.sweeps.table import (
     TableFile,
     as_text,
     flat_columns,
+    is_sweep,
     read_table,
     texts,
     write_table,
@@ -249,8 +250,8 @@ def sweep(
     task = Task(function, fixed, measures_of(scene, measure), seed, takes_random(function), folder)
     about = About(name_of(what), digest_of(task, scene), seed, folder)
     table = Table.of(about, plan.columns(), len(plan))
-    if out is not None and os.path.exists(out) and not fresh:
-        table = continued(read_table(out), table, os.fspath(out))
+    if out is not None and os.path.exists(out):
+        table = table if fresh and is_sweep(out) else continued(read_table(out), table, os.fspath(out))
     if retry:
         table.status[table.status == FAILED] = WAITS
     waiting = np.flatnonzero(table.status == WAITS).tolist()
@@ -368,7 +369,7 @@ def made_folder(keep: str | os.PathLike[str]) -> str:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{folder}: cannot be made ({error.strerror})") from None
+        raise FileError(f"{short(folder)}: cannot be made ({error.strerror})") from None
     return folder
 
 
