@@ -133,7 +133,7 @@ def test_a_robot_by_its_joints(tmp_path):
 def test_bad_families_are_refused():
     with pytest.raises(ss.InputError, match=r"ranges\['theta'\] is \(2.0, 1.0\), expected two rising numbers"):
         replace(ss.rod_family(), ranges={"theta": (2.0, 1.0)})
-    with pytest.raises(ss.InputError, match="ranges has 3 parameters and units 1 entries, expected one or two"):
+    with pytest.raises(ss.InputError, match="ranges has 3 parameters and units 1 entries, expected one to 6"):
         replace(ss.rod_family(), ranges=dict.fromkeys("abc", (0.0, 1.0)))
     with pytest.raises(ss.InputError, match="resolution is 2, expected a whole number of at least 3"):
         ss.jam_map(ss.rod_family(), 2)

@@ -123,10 +123,10 @@ def simulate(
     together, as in heaps (engine/slabs.py); the bits do not depend on it.
     """
     if not isinstance(world, Scene):
-        for name, given in (("every", every), ("threads", threads)):
-            if given != 1:
+        for name, number in (("every", every), ("threads", threads)):
+            if number != 1:
                 raise InputError(
-                    f"simulate: {name} is {given!r} for the system {world.name!r}, expected it for a scene only"
+                    f"simulate: {name} is {number!r} for the system {world.name!r}, expected it for a scene only"
                 )
         return simulate_system(
             world, q, v, duration, dt, friction, solver, tol, force, keep_going, watch, path, progress, scheme, accept,

@@ -67,7 +67,7 @@ else:
     _system: Any = ctypes
     _sleep = _system.windll.kernel32.Sleep if os.name == "nt" else ctypes.CDLL(None).usleep
     llvm.add_symbol("stickslip_sleep", ctypes.cast(_sleep, ctypes.c_void_p).value)
-    _asleep = types.ExternalFunction("stickslip_sleep", types.int32(types.uint32))
+    _asleep: Any = types.ExternalFunction("stickslip_sleep", types.int32(types.uint32))
 
     def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
         """Of post[index], in LLVM."""

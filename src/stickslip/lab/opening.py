@@ -70,4 +70,4 @@ def opened(world: World) -> tuple[SessionWorld, Settings, str]:
         case suffix if suffix in MODELS:
             model = load_model(path, quiet=True)
             return model, Settings(dt=model.timestep), path.name
-    raise InputError(f"view: the file is {str(path)!r}, expected one that ends with .yaml, .h5, .urdf or .xml")
+    raise InputError(f"view: the file is {shown(str(path))}, expected one that ends with .yaml, .h5, .urdf or .xml")
