@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from stickslip.checks import shown
 from stickslip.dynamics.mujoco import LoadedModel, load_model
 from stickslip.engine.recorder import MODEL
 from stickslip.engine.trajectory import Trajectory
