@@ -19,9 +19,9 @@ MAY_IMPORT = {
     "dynamics": {"scene", "collision", "problems", "dynamics"},
     "friction": {"problems", "friction"},
     "solvers": {"problems", "solvers"},
-    "engine": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "engine", "view"},
+    "engine": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "engine", "view", "sweeps"},
     "sweeps": {"scene", "engine", "friction", "solvers", "view", "sweeps"},
-    "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis"},
+    "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "sweeps"},
     "view": {"problems", "scene", "engine", "analysis", "view", "lab"},  # lab: its door alone
     "lab": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "view", "lab"},
     "papers": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "view", "papers"},

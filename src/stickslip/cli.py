@@ -7,7 +7,7 @@ import os
 import sys
 import textwrap
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -55,6 +55,9 @@ class OneSentence(click.Group):
             return result
         except InputError as error:
             end(ctx, str(error), BAD_INPUT)
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx is not None else ctx.command_path
+            end(ctx, f"{error.format_message()} ({command} --help lists what there is)", BAD_INPUT)
         except (SolveFailed, RunFailed, IntegrationFailed, RangeFailed) as error:
             end(ctx, str(error), NOT_SOLVED)
         except MemoryError:
@@ -116,6 +119,13 @@ def check_outputs(command: str, read: str | None, **written: str | None) -> None
             if same_file(path, name):
                 raise InputError(f"{command}: --{option} is {path!r}, which is {other}, expected another file")
         taken[f"that of --{option}"] = path
+
+
+def check_needs(command: str, **options: tuple[bool, str, str | None]) -> None:
+    """Options that mean nothing without another one."""
+    for option, (given, other, value) in options.items():
+        if given and value is None:
+            raise InputError(f"{command}: --{option} is given without --{other}, expected both")
 
 
 def same_file(a: str, b: str) -> bool:
@@ -198,6 +208,7 @@ def show_all(problem: Any, tol: float | None) -> None:
 )
 @click.option("--keep-going", is_flag=True, help="Go on after a step that is not solved.")
 @click.option("--every", default=1, show_default=True, help="Steps that become one in the trajectory.")
+@click.option("--threads", default=1, show_default=True, help="Threads for thousands of contacts that hang together.")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -214,6 +225,7 @@ def run(
     what: Any,
     keep_going: bool,
     every: int,
+    threads: int,
 ) -> None:
     """Simulate a scene and print what came of it. Options go before what the section `run` of the file says.
 
@@ -230,11 +242,13 @@ def run(
             given = {"SCENE.yaml": scene, "dt": dt, "friction": friction, "solver": solver, "tol": tol}
             given |= {"accept": accept, "save": target, "keep-going": keep_going or None}
             given |= {"every": None if every == 1 else every}
-            trajectory, name = go_on(begun, duration, given), begun
+            trajectory, name = go_on(begun, duration, given, threads), begun
         elif scene is None:
             raise InputError("run: SCENE.yaml is missing, expected the name of a scene file, or --resume")
         else:
-            trajectory = run_scene(scene, duration, dt, friction, solver, tol, accept, target, keep_going, every)
+            trajectory = run_scene(
+                scene, duration, dt, friction, solver, tol, accept, target, keep_going, every, threads
+            )  # fmt: skip
             name = scene
     show_run(terminal(), name, trajectory)
     click.echo("")
@@ -249,14 +263,14 @@ def run(
         ctx.exit(NOT_SOLVED)
 
 
-def go_on(path: str, duration: float | None, given: dict[str, Any]) -> Trajectory:
+def go_on(path: str, duration: float | None, given: dict[str, Any], threads: int) -> Trajectory:
     """Go on with the run in a file, which has its own settings."""
     from stickslip.engine.resume import resume
 
     for name, value in given.items():
         if value is not None:
             raise InputError(f"run: {name} is given with --resume, expected none: the run goes on as it began")
-    return resume(path, duration)
+    return resume(path, duration, threads=threads)
 
 
 def run_scene(
@@ -270,6 +284,7 @@ def run_scene(
     target: str | None,
     keep_going: bool,
     every: int,
+    threads: int,
 ) -> Trajectory:
     """Simulate the scene in a file, as that and the options say."""
     from stickslip.engine.names import formulation, read_formulation, solver_named
@@ -292,6 +307,7 @@ def run_scene(
         keep_going=keep_going,
         accept=settings.accept if accept is None else accept,
         every=every,
+        threads=threads,
     )
 
 
@@ -305,6 +321,9 @@ def run_scene(
 @click.option("--solver", metavar="NAME", help="A solver for all of them, such as auto.")
 @click.option("--tol", type=float, help="Bound on the residual of each step; stiff springs need a small one.")
 @click.option("--figure", metavar="PATH", help="Draw paths and errors as .png, .pdf or .svg.")
+@click.option("--engine", metavar="NAME", help="Run all at once: threads, processes, dask or mpi.")
+@click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
+@click.option("--keep", metavar="FOLDER", help="Keep what is done; the same command goes on from it.")
 @click.pass_context
 def compare(
     ctx: click.Context,
@@ -317,6 +336,9 @@ def compare(
     solver: str | None,
     tol: float | None,
     figure: str | None,
+    engine: str | None,
+    workers: int | None,
+    keep: str | None,
 ) -> None:
     """Run a scene under several formulations and steps, against a fine run of Coulomb's law.
 
@@ -342,6 +364,9 @@ def compare(
         solver=solver,
         tol=settings.tol if tol is None else tol,
         announce=report_progress,
+        engine=engine,
+        workers=workers,
+        keep=keep,
     )
     report_progress("")
     show_comparison(comparison)
@@ -416,8 +441,13 @@ def sweep(
 
     if picture is not None:
         check_path(picture)
+    check_outputs("sweep", scene, out=out, keep=keep, csv=csv, plot=picture)
+    check_needs("sweep", map=(as_map, "plot", picture), fresh=(fresh, "out", out), retry=(retry, "out", out))
     loaded, settings = load_run(scene)
-    over = dict(map(varied_values, vary))
+    varied = [varied_values(text) for text in vary]
+    over = dict(varied)
+    if len(over) < len(varied):
+        raise InputError(f"sweep: --vary names {', '.join(name for name, _ in varied)}, expected each name once")
     if not over:
         raise InputError("sweep: --vary is missing, expected what varies, such as --vary friction=0.1:1.0:10")
     if picture is not None and as_map and len(over) < 2:
@@ -455,13 +485,14 @@ def sweep(
 @click.option("--frame", help="The frame whose origin touches.")
 @click.option("--point", metavar="X,Y,Z", help="A point in that frame instead of its origin, in metres.")
 @click.option("--plane", default="z=0", show_default=True, help="The plane it touches, such as z=0 or -x=0.5.")
-@click.option(
-    "--joint", "joints", multiple=True, metavar="NAME=A:B", help="A range to search (one or two), or NAME=A to fix one."
-)
+@click.option("--joint", "joints", multiple=True, metavar="NAME=A:B", help="A range to search, or NAME=A to fix one.")
 @click.option("--touch", metavar="JOINT", help="The joint that puts the point on the plane in each pose.")
 @click.option("--mu", type=float, help="A friction coefficient, to be told how much of the map jams with it.")
 @click.option("--resolution", default=200, show_default=True, help="Values of each parameter.")
 @click.option("--save", "picture", metavar="PATH", help="Draw the map as .png, .pdf or .svg.")
+@click.option("--engine", metavar="NAME", help="What computes the map: threads, processes, dask or mpi.")
+@click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
+@click.option("--out", metavar="FILE.h5", help="Keep what is done; the same command goes on from it.")
 def jam(
     mechanism: str,
     frame: str | None,
@@ -472,8 +503,11 @@ def jam(
     mu: float | None,
     resolution: int,
     picture: str | None,
+    engine: str | None,
+    workers: int | None,
+    out: str | None,
 ) -> None:
-    """Map the friction from which on a contact jams, over one or two joints, and print the worst poses.
+    """Map the friction from which on a contact jams, over some joints, and print the worst poses.
 
     Angles are in degrees, travels in metres. `rod` and `arm` are the mechanisms of Peiret 2019, by theta, and by x and
     theta3. Without --touch the plane is taken to be wherever the point is.
@@ -491,7 +525,7 @@ def jam(
         family = named_family(mechanism, joints)
     else:
         family = family_of_robot(mechanism, frame, point, plane, joints, touch)
-    found = jam_map(family, resolution)
+    found = jam_map(family, resolution, engine=engine, workers=workers, out=out)
     show_jam_map(found, mu)
     if picture is not None:
         from stickslip.view.jam_maps import draw_jam_map
@@ -502,15 +536,27 @@ def jam(
 
 @main.command()
 @click.argument("model", metavar="MODEL.xml|MODEL.urdf")
-@click.option("--seconds", default=2.0, show_default=True, help="How long MuJoCo runs.")
-@click.option("--control", metavar="U,U,...", help="The controls of the actuators, constant.  [default: zeros]")
+@click.option("--seconds", default=2.0, show_default=True, help="How long the simulator runs.")
+@click.option("--engine", type=click.Choice(["mujoco", "pybullet"]), default="mujoco", show_default=True, help="Which.")
+@click.option("--control", metavar="U,U,...", help="The controls of MuJoCo's actuators, constant.  [default: zeros]")
 @click.option("--settings", is_flag=True, help="Compare settings of MuJoCo that bring its contacts closer to the law.")
+@click.option("--floating", is_flag=True, help="The base of a URDF is free.")
+@click.option("--ground", type=float, metavar="Z", help="Add a plane at this height, for a URDF has none.")
 @click.option("--save", "picture", metavar="PATH", help="Draw the audit over time as .png, .pdf or .svg.")
-def audit(model: str, seconds: float, control: str | None, settings: bool, picture: str | None) -> None:
-    """Run MuJoCo as it is and grade its contacts by Coulomb's law, step by step.
+def audit(
+    model: str,
+    seconds: float,
+    engine: Literal["mujoco", "pybullet"],
+    control: str | None,
+    settings: bool,
+    floating: bool,
+    ground: float | None,
+    picture: str | None,
+) -> None:
+    """Run MuJoCo or PyBullet as it is and grade its contacts by Coulomb's law, step by step.
 
-    Each step is then solved exactly from the same state, and the accelerations are compared. MuJoCo's contacts are soft
-    by design, which makes its forces unique, smooth and quick to find: this tells what that costs in a model.
+    Each step of MuJoCo is then solved exactly from the same state, and the accelerations are compared. Its contacts are
+    soft by design, which makes its forces unique, smooth and quick to find: this tells what that costs in a model.
     """
     from stickslip.analysis.audit import audit as audited
     from stickslip.analysis.audit import audit_settings, settings_table
@@ -519,15 +565,21 @@ def audit(model: str, seconds: float, control: str | None, settings: bool, pictu
 
     if picture is not None:
         check_path(picture)
-    loaded = load_model(model, quiet=True)
-    for sentence in loaded.left_out:
-        click.echo(f"{model}: {sentence}", err=True)
     given = None if control is None else numbers("--control", control)
-    found = audited(loaded, seconds, control=given)
-    click.echo(str(found))
-    if settings:
-        click.echo("")
-        click.echo(settings_table(audit_settings(loaded, seconds, control=given)))
+    if engine == "pybullet":
+        if settings:
+            raise InputError("audit: --settings is given, expected it with --engine mujoco only")
+        found = audited(model, seconds, control=given, engine=engine, floating=floating, ground=ground)
+        click.echo(str(found))
+    else:
+        loaded = load_model(model, floating=floating, ground=ground, quiet=True)
+        for sentence in loaded.left_out:
+            click.echo(f"{model}: {sentence}", err=True)
+        found = audited(loaded, seconds, control=given)
+        click.echo(str(found))
+        if settings:
+            click.echo("")
+            click.echo(settings_table(audit_settings(loaded, seconds, control=given)))
     if picture is not None:
         from stickslip.view.audits import draw_audit
 
@@ -767,8 +819,15 @@ def varied_values(text: str) -> tuple[str, list[Any]]:
         if len(parts) == 3:
             import numpy as np
 
-            return name, np.linspace(float(parts[0]), float(parts[1]), int(parts[2])).tolist()
+            from stickslip.checks import number, whole
+            from stickslip.sweeps.plan import MOST_RUNS
+
+            count = whole("sweep", f"the count of --vary {name}", int(parts[2]), 1, MOST_RUNS)
+            first, last = (number("sweep", f"an end of --vary {name}", float(part)) for part in parts[:2])
+            return name, np.linspace(first, last, count).tolist()
         return name, [int(part) if part.strip().isdecimal() else float(part) for part in said.split(",")]
+    except InputError:
+        raise
     except ValueError:
         raise InputError(f"sweep: --vary is {text!r}, expected NAME=FROM:TO:COUNT or NAME=A,B,...") from None
 
@@ -836,7 +895,7 @@ def family_of_robot(
     path: str, frame: str | None, point: str | None, plane: str, joints: tuple[str, ...], touch: str | None
 ) -> Family:
     """The poses of a robot that `jam` is to search."""
-    from stickslip.analysis.jamming import robot_family
+    from stickslip.analysis.jamming import MOST_PARAMETERS, robot_family
     from stickslip.dynamics.pinocchio import FramePoint, load_robot, read_plane
 
     if frame is None:
@@ -849,8 +908,9 @@ def family_of_robot(
         name: tuple(v if robot.is_prismatic(name) else math.radians(v) for v in given) for name, given in values.items()
     }
     ranges = {name: (given[0], given[1]) for name, given in scaled.items() if len(given) == 2}
-    if len(ranges) not in (1, 2):
-        raise InputError(f"jam: --joint gives {len(ranges)} ranges, expected one or two of {', '.join(robot.joints)}")
+    if not 1 <= len(ranges) <= MOST_PARAMETERS:
+        expected = f"one to {MOST_PARAMETERS} of {', '.join(robot.joints)}"
+        raise InputError(f"jam: --joint gives {len(ranges)} ranges, expected {expected}")
     return robot_family(robot, ranges, {name: given[0] for name, given in scaled.items() if len(given) == 1}, touch)
 
 

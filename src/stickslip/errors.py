@@ -33,7 +33,7 @@ class FileError(InputError):
 class SolveFailed(RuntimeError):
     """Raised by `Solution.require()`; the last iterate is kept in `solution`."""
 
-    def __init__(self, message: str, solution: Solution) -> None:
+    def __init__(self, message: str, solution: Solution | None) -> None:
         super().__init__(message)
         self.solution = solution
 
@@ -42,11 +42,12 @@ class SolveFailed(RuntimeError):
 
 
 class StepFailed(SolveFailed):
-    """Raised by `simulate` where a step is not solved; its problem is in `file`, the steps before in `trajectory`."""
+    """Raised by `simulate` where a step is not solved; its problem is in `file`, the steps before in `trajectory`.
+    Where joints came apart there is no problem, and `solution` is None."""
 
     trajectory: Trajectory
 
-    def __init__(self, message: str, solution: Solution, step: int, file: str) -> None:
+    def __init__(self, message: str, solution: Solution | None, step: int, file: str) -> None:
         super().__init__(message, solution)
         self.step, self.file = step, file
 

@@ -175,27 +175,40 @@ def analyses() -> None:
 def models() -> None:
     """The compiled part of `load_model`, on arrays as MuJoCo gives them, for it need not be there: a ball that slides
     along z onto the ground."""
-    from stickslip.dynamics.model_rows import contact_rows, effective_mass, identify, reach
-    from stickslip.engine.model_newton import bounded, carried, quick_step
+    from stickslip.dynamics.model_rows import (
+        TAGS,
+        WIDTH,
+        contact_rows,
+        effective_mass,
+        found_rows,
+        identify,
+        met,
+        reach,
+    )
+    from stickslip.engine.model_newton import bounded, carried, model_step
 
-    geom, of_geoms = np.array([[0, 1]]), np.array([0, 1])
     tree = tuple(np.array(each) for each in ([0, 0], [0, 1], [-1, 0], [-1], [0, 1]))
     centre, axes, none = np.zeros((2, 3)), np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]), np.zeros(0)
-    frame, place, v = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]]), np.zeros((1, 3)), np.array([-1.0])
-    surface = np.full((1, 5), 0.5), np.array([3], np.int32), np.array([[0.02, 1.0]])
-    found = contact_rows(geom, np.zeros(1), np.zeros(1), place, frame, *surface, of_geoms, tree, centre, axes, 1)
-    A, _, gap, mu, _, bounce, _ = found
+    memory = np.zeros((1, 24))  # distance, margin, place, frame, friction, solref, geoms, dim
+    memory[0, 5:14], memory[0, 14:19] = (0, 0, 1, 1, 0, 0, 0, 1, 0), 0.5
+    memory[0, 19:21] = 0.02, 1.0
+    words = memory.view(np.int32)
+    words[0, 42:45] = 0, 1, 3
+    found = memory, words, (0, 1, 2, 5, 14, 19, 42, 44), 1, np.array([0, 1]), tree, centre, axes
+    no_rows = none, none, none, np.zeros(0, np.int32), np.zeros(0, np.int32), 0, 0, 0
+    known = np.zeros((0, WIDTH)), np.zeros((0, TAGS), np.int64)
+    v, force, law = np.array([-1.0]), np.array([-9.81]), ss.Coulomb().law(STEP)
     reach(v, STEP, np.array([1]), tree[0], tree[4], centre, centre, axes, np.zeros(2), np.zeros((2, 6)))
-    known = np.zeros((0, 2), np.int64), np.zeros((0, 3)), np.zeros(0, np.int64)
-    _, was, _ = identify(geom, place, *known, 0)
+    contact_rows(*found)
+    _, contact, tag, _, row, _, _ = found_rows(*found, *no_rows, *known, 0)
+    identify(contact, tag, *known, 0)
+    met(contact, row)
     implicit = np.zeros(1), np.zeros((0, 0)), none, np.zeros(0, np.int64), 0.25
-    rows = np.zeros((0, 1)), none, none, known[2], known[2], none, 0.2
-    contacts = A, gap, mu, bounce, was, np.zeros((0, 3))
-    law, force = ss.Coulomb().law(STEP), np.array([-9.81])
-    quick_step(np.eye(1), force, v, *implicit, *contacts, *rows, law, 1e-8)
+    before = np.zeros((0, 3)), np.zeros(0, np.int64), none
+    model_step(*found, *no_rows, *known, 0, np.eye(1), force, v, *implicit, *before, 0.2, False, law, 1e-8)
     effective_mass(np.eye(1), force, v, STEP, *implicit)
-    bounded(none, none, STEP, 0.2)
-    carried(was, np.zeros((0, 3)), 3)
+    bounded(row, STEP, 0.2)
+    carried(tag, before[0], 3)
 
 
 def demo() -> None:

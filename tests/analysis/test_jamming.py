@@ -9,6 +9,7 @@ import pytest
 import stickslip as ss
 from stickslip.analysis.jamming import dips
 from stickslip.dynamics.generalized import evaluate
+from stickslip.errors import InputError
 
 pytestmark = pytest.mark.core
 
@@ -132,7 +133,7 @@ def test_a_robot_by_its_joints(tmp_path):
 def test_bad_families_are_refused():
     with pytest.raises(ss.InputError, match=r"ranges\['theta'\] is \(2.0, 1.0\), expected two rising numbers"):
         replace(ss.rod_family(), ranges={"theta": (2.0, 1.0)})
-    with pytest.raises(ss.InputError, match="ranges has 3 parameters and units 1 entries, expected one or two"):
+    with pytest.raises(ss.InputError, match="ranges has 3 parameters and units 1 entries, expected one to 6"):
         replace(ss.rod_family(), ranges=dict.fromkeys("abc", (0.0, 1.0)))
     with pytest.raises(ss.InputError, match="resolution is 2, expected a whole number of at least 3"):
         ss.jam_map(ss.rod_family(), 2)
@@ -141,3 +142,77 @@ def test_bad_families_are_refused():
     broken = replace(ss.rod_family(), system=replace(ss.rod(), mass=lambda q: -np.eye(5)))
     with pytest.raises(ss.InputError, match=r"M at q = \[.*\] has the eigenvalue -1, expected a positive definite"):
         ss.jam_map(broken, 5)
+
+
+# more parameters, and engines
+
+
+def arm_by(*more):
+    """The arm by its two parameters, and by others that change nothing."""
+    from stickslip.dynamics.mechanisms import arm, arm_on_the_plane
+
+    ranges = {"x": (0.2, 0.6), "theta3": (1.0, 2.5)} | dict.fromkeys(more, (0.0, 1.0))
+    units = ("m", "rad", *("rad" for _ in more))
+    return ss.Family(arm(), lambda x, theta3, *others: arm_on_the_plane(x, theta3), ranges, units)
+
+
+def test_a_map_over_five_parameters_is_that_over_two(tmp_path):
+    """With three that change nothing, at each of their values; so is its minimum, and the picture of the least."""
+    two, five = ss.jam_map(arm_by(), 5), ss.jam_map(arm_by("a", "b", "c"), 5)
+    assert five.mu_jam.shape == (5,) * 5
+    np.testing.assert_array_equal(five.mu_jam, np.broadcast_to(two.mu_jam[:, :, None, None, None], (5,) * 5))
+    worst = min((*five.minima, five.edge), key=lambda pose: math.inf if pose is None else pose.mu_jam)
+    known = min((*two.minima, two.edge), key=lambda pose: math.inf if pose is None else pose.mu_jam)
+    assert worst.mu_jam == pytest.approx(known.mu_jam, rel=1e-6)
+    ss.draw_jam_map(five, tmp_path / "five.png")
+    assert (tmp_path / "five.png").stat().st_size > 5000
+
+
+def test_seven_parameters_are_too_many():
+    with pytest.raises(InputError, match="ranges has 7 parameters and units 7 entries, expected one to 6"):
+        arm_by("a", "b", "c", "d", "e")
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_an_engine_gives_the_same_bits(engine, tmp_path):
+    plain = ss.jam_map(ss.arm_family(), 7)
+    found = ss.jam_map(ss.arm_family(), 7, engine=engine, workers=2, out=tmp_path / "map.h5")
+    np.testing.assert_array_equal(found.mu_jam, plain.mu_jam)
+    assert [pose.mu_jam for pose in found.minima] == [pose.mu_jam for pose in plain.minima]
+
+
+def test_a_line_on_an_engine():
+    line = ss.jam_map(ss.rod_family(), 9, engine="threads", workers=2)
+    np.testing.assert_array_equal(line.mu_jam, ss.jam_map(ss.rod_family(), 9).mu_jam)
+
+
+def test_a_map_that_was_stopped_goes_on(tmp_path):
+    made, poses = [], ss.arm_family()
+
+    def pose(x, theta3):
+        made.append((x, theta3))
+        if len(made) == 40:
+            raise KeyboardInterrupt
+        return poses.pose(x, theta3)
+
+    family, out = ss.Family(poses.system, pose, poses.ranges, poses.units), tmp_path / "map.h5"
+    with pytest.raises(KeyboardInterrupt):
+        ss.jam_map(family, 9, engine="threads", workers=1, out=out)
+    table = ss.Sweep.load(out)
+    assert 0 < table.done.size < 9
+    before = len(made)
+    found = ss.jam_map(family, 9, out=out)
+    np.testing.assert_array_equal(found.mu_jam, ss.jam_map(ss.arm_family(), 9).mu_jam)
+    lines = {x for x, _ in made[before : before + 9 * table.waiting.size]}  # the search of the minima comes after them
+    assert lines == set(found.axes[0][table.waiting])
+    with pytest.raises(ss.FileError, match="expected this one, another out"):
+        ss.jam_map(ss.arm_family(density=3.0), 9, out=out)
+
+
+def test_a_pose_that_raises_says_so_through_an_engine():
+    def pose(x, theta3):
+        raise ValueError("no such pose")
+
+    family = ss.Family(ss.arm_family().system, pose, {"x": (0, 1), "theta3": (0, 1)}, ("m", "rad"))
+    with pytest.raises(InputError, match="ValueError: no such pose"):
+        ss.jam_map(family, 5, engine="threads")

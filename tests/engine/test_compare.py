@@ -7,7 +7,7 @@ import pytest
 
 from stickslip.engine.compare import compare, reference_law, turn
 from stickslip.engine.simulate import simulate
-from stickslip.errors import InputError
+from stickslip.errors import FileError, InputError
 from stickslip.friction.compliant_cone import CompliantCone
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.stabilisation import Relaxation
@@ -105,3 +105,25 @@ def test_pictures(dts, tmp_path):
     found = compare(puck((1.0, 0.5, 0.0)), 0.1, formulations, dts)
     draw_comparison(found, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_runs_at_once_are_those_one_after_another(engine, tmp_path):
+    asked = puck(), 0.2, {"facets": StewartTrinkle(4), "round": Coulomb()}, [1e-2, 5e-3]
+    one = compare(*asked)
+    all_ = compare(*asked, engine=engine, workers=2)
+    for a, b in zip((one.reference, *one.outcomes), (all_.reference, *all_.outcomes), strict=True):
+        assert (a.name, a.dt, a.error, a.turn_error, a.residual) == (b.name, b.dt, b.error, b.turn_error, b.residual)
+        np.testing.assert_array_equal(a.run.position("puck"), b.run.position("puck"))
+
+
+def test_a_comparison_goes_on_from_its_folder(tmp_path):
+    asked = puck(), 0.2, {"round": Coulomb()}, [1e-2]
+    first = compare(*asked, keep=tmp_path / "kept")
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()}
+    assert len(files) == 3  # a table, the reference, a run
+    again = compare(*asked, keep=tmp_path / "kept")
+    assert again.outcomes[0].error == first.outcomes[0].error
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()} == files
+    with pytest.raises(FileError, match="expected this one"):
+        compare(puck((1.0, 0.0, 0.0)), *asked[1:], keep=tmp_path / "kept")

@@ -389,7 +389,8 @@ def test_as_a_method_it_solves_or_shows_that_there_is_no_solution(problem, max_n
 
 
 def proof_of(base, place):
-    return Proof(base, place, np.full(1, INF), np.zeros(place.size), np.full(1, INF))
+    exact = np.zeros((base.shape[0], base.shape[1] + 1))
+    return Proof(base, exact, place, np.full(1, INF), np.zeros(place.size), np.full(1, INF))
 
 
 def random_dictionary(rng, m, k, pivots):

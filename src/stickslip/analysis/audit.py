@@ -1,7 +1,7 @@
-"""An audit of MuJoCo's contacts by Coulomb's law, step by step, and what the same step does under that law exactly.
+"""An audit of a simulator's contacts by Coulomb's law, step by step, and what the same step does under it exactly.
 
-MuJoCo runs as it is. At each step its contact forces f and the velocities u⁺ = A(q) v⁺ that the step ends with are held
-against the law of rigid contact with friction,
+MuJoCo or PyBullet runs as it is. At each step its contact forces f and the velocities u⁺ = A(q) v⁺ that the step ends
+with are held against the law of rigid contact with friction,
 
     0 <= f_n ⊥ u_n⁺ >= 0,     |f_t| <= μ f_n,     f_t against u_t⁺ where it slides, u_t⁺ = 0 where |f_t| < μ f_n     (1)
 
@@ -11,30 +11,30 @@ against the law of rigid contact with friction,
     power          f_t·u_t⁺ where friction drives, which it never should
     penetration    how deep bodies overlap
     wrong          the velocity that (1) does not allow at the worst contact, |p - P(p - ρ ũ)| / ρ with p = h f
-    difference     of the acceleration from that of the same step, from the same state, solved by (1) without softness
+    residual       of all contacts that touch
+    difference     of the acceleration from that of the same step, from the same state, solved by (1) without softness;
+                   MuJoCo's alone
 
 Softness is MuJoCo's choice and not an error: forces that are unique and smooth functions of the state can be inverted
 and differentiated, and a solver for them is quick. This tells what it costs in a given model. Its settings `impratio`
 and `cone`, `noslip_iterations`, `solref` and `timestep` change that; `audit_settings` runs the audit for each.
+
+audit_mujoco.py and audit_pybullet.py say how forces and velocities are read off either.
 """
 
 from __future__ import annotations
 
-import copy
-import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import checked, either, function, instance, mapping, vector
-from stickslip.dynamics.mujoco import LoadedModel, Run, audited, engine_of
+from stickslip.checks import checked, either, function, is_number, mapping, number, one_of, shown, truth, vector
 from stickslip.engine.arguments import seconds as seconds_kind
-from stickslip.engine.steppers import How, ModelStepper
 from stickslip.errors import InputError
-from stickslip.friction.coulomb import Coulomb
-from stickslip.problems.matrix import Vector
+from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.residual import cone_map_length, relative_cone_map
 
 SPARE = 0.95  # share of μ f_n below which friction should hold
@@ -67,42 +67,50 @@ class Moment:
     measure: str
     value: float
     time: float  # [s]
-    contact: str  # its geoms; "" of the difference, which is the whole model's
+    contact: str  # what touches what; "" of what is the whole model's
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What MuJoCo's contacts did in n steps; a measure is (n,), the worst of all contacts in a step."""
+    """What a simulator's contacts did in n steps; a measure is (n,), the worst of all contacts in a step."""
 
     name: str
     settings: Mapping[str, Any]  # that were changed
     dt: float
     time: Vector  # (n,)   of the start of the steps   [s]
     contacts: Vector  # (n,)   that pressed
-    measures: Mapping[str, Vector]  # by the names of MEASURES
+    measures: Mapping[str, Vector]  # by the names of MEASURES; PyBullet's have no difference
     failures: int  # steps that could not be solved exactly, whose difference is NaN
     worst: tuple[Moment, ...] = field(default=())
+    engine: str = "MuJoCo"
 
     def __getattr__(self, name: str) -> Vector:
-        if name in MEASURES:
+        if name in MEASURES and name in self.measures:
             return self.measures[name]
         raise AttributeError(name)
 
+    @checked(measure=one_of(*MEASURES))
     def greatest(self, measure: str) -> float:
         """Over all steps."""
         values = self.measures[measure]
         return float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
 
+    @checked(measure=one_of(*MEASURES))
     def typical(self, measure: str) -> float:
         """The median over the steps in which something pressed."""
         values = self.measures[measure][self.contacts > 0]
         return float(np.nanmedian(values)) if np.isfinite(values).any() else 0.0
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The simulator and its settings, in words."""
         changed = ", ".join(f"{name}={value:g}" for name, value in self.settings.items())
+        return f"{self.engine} {'with ' + changed if changed else 'as it is'}"
+
+    def __str__(self) -> str:
         lines = [
-            f"{self.name}: MuJoCo {'with ' + changed if changed else 'as it is'}, {self.time.size} steps of "
-            f"{self.dt:g} s, up to {int(self.contacts.max(initial=0))} contacts that press"
+            f"{self.name}: {self.title}, {self.time.size} steps of {self.dt:g} s, up to "
+            f"{int(self.contacts.max(initial=0))} contacts that press"
         ]
         rows = [("", "median", "greatest", "at [s]", "where")]
         for moment in self.worst:
@@ -117,190 +125,163 @@ class Audit:
         return "\n".join(line.rstrip() for line in lines)
 
 
+class Touching(NamedTuple):
+    """The contacts of a step, as a simulator has them; components are those along the normal and two tangents."""
+
+    f: Dense  # (nc, 3)   forces on the side that the normal points to   [N]
+    u: Dense  # (nc, 3)   velocities of that side past the other at the end of the step   [m/s]
+    before: Dense  # (nc, 3)   the same at its start
+    mu: Vector  # (nc,)
+    gap: Vector  # (nc,)   [m]
+    rho: Vector  # (nc,)   3 / tr W_ii; NaN where the mass matrix is not at hand   [kg]
+
+
+class Grades:
+    """Measures of one step after another."""
+
+    def __init__(self, weight: float) -> None:
+        self.weight = weight  # of all bodies   [N]
+        self.time: list[float] = []
+        self.pressing: list[int] = []
+        self.columns: dict[str, list[float]] = {}
+        self.found: dict[str, Moment] = {}
+
+    def add(self, now: float, h: float, contacts: Touching, name_of: Callable[[int], str], **others: float) -> None:
+        """Grade the contacts of a step that began at the time `now`; `others` are measures of the step as a whole."""
+        per, presses = by_contact(contacts, h, self.weight)
+        self.time.append(now)
+        self.pressing.append(int(presses.sum()))
+        for name, values in per.items():
+            if name in others:
+                continue
+            worst = int(np.nan_to_num(values, nan=-1.0).argmax()) if values.size else -1
+            self.note(name, float(values[worst]) if values.size else 0.0, now, name_of(worst) if values.size else "")
+        others.setdefault("residual", residual_of(contacts, h))
+        for name, value in others.items():
+            self.note(name, value, now, "")
+
+    def note(self, name: str, value: float, now: float, where: str) -> None:
+        self.columns.setdefault(name, []).append(value)
+        if value > self.found.setdefault(name, Moment(name, 0.0, 0.0, "")).value:
+            self.found[name] = Moment(name, value, now, where)
+
+    def verdict(self, **run: Any) -> Audit:
+        return Audit(
+            time=np.array(self.time),
+            contacts=np.array(self.pressing),
+            measures={name: np.array(values) for name, values in self.columns.items()},
+            worst=tuple(self.found[name] for name in MEASURES if name in self.found),
+            **run,
+        )
+
+
+def by_contact(contacts: Touching, h: float, weight: float) -> tuple[dict[str, Vector], Any]:
+    """Measures of each contact, and which of them press."""
+    f, u, mu, gap = contacts.f, contacts.u, contacts.mu, contacts.gap
+    least = FORCE * max(weight, float(f[:, 0].max(initial=0.0)))
+    friction, slip = np.linalg.norm(f[:, 1:], axis=1), np.linalg.norm(u[:, 1:], axis=1)
+    presses, most = f[:, 0] > least, mu * f[:, 0]
+    bounded = presses & (most > 0)
+    return {
+        "creep": np.where(presses & (friction < SPARE * most), slip, 0.0),
+        "outside": np.where(bounded, np.maximum(friction / np.where(bounded, most, 1.0) - 1, 0), 0.0),
+        "pull": np.where(-f[:, 0] > least, -f[:, 0], 0.0),
+        "power": np.maximum((f[:, 1:] * u[:, 1:]).sum(axis=1), 0.0),
+        "penetration": np.maximum(-gap, 0.0),
+        "wrong": wrong_velocities(contacts, h),
+    }, presses
+
+
+def wrong_velocities(contacts: Touching, h: float) -> Vector:
+    """|p - P(p - ρ ũ)| / ρ of each contact that touches."""
+    wrong = np.zeros(contacts.gap.size)
+    for i in np.flatnonzero(touches(contacts)):
+        p, u = h * contacts.f[i], contacts.u[i].copy()
+        mu, rho = contacts.mu[i : i + 1].copy(), contacts.rho[i : i + 1].copy()
+        wrong[i] = cone_map_length(p, u, mu, mu, rho, 3) / rho[0] if rho[0] > 0 else np.nan
+    return wrong
+
+
+def residual_of(contacts: Touching, h: float) -> float:
+    """Of all contacts that touch."""
+    on = np.flatnonzero(touches(contacts))
+    if on.size == 0:
+        return 0.0
+    p, u, start = (np.ascontiguousarray(each[on]).ravel() for each in (h * contacts.f, contacts.u, contacts.before))
+    mu = np.ascontiguousarray(contacts.mu[on])
+    return float(relative_cone_map(p, u, start, mu, mu))
+
+
+def touches(contacts: Touching) -> Any:
+    return (contacts.gap <= 0) | (contacts.f[:, 0] > 0)
+
+
 CONTROL = either(function, vector, expected="controls, or a function of (t, q, v)")  # a kind of argument
 
 
-@checked(seconds=seconds_kind, control=CONTROL, settings=mapping)
+@checked(
+    control=CONTROL,
+    settings=mapping,
+    engine=one_of("mujoco", "pybullet"),
+    floating=truth,
+    ground=number,
+)
 def audit(
     model: Any,
-    seconds: float = 2.0,
+    seconds: Any = 2.0,
     *,
     data: Any = None,
     control: Callable[[float, Vector, Vector], Any] | Any = None,
     settings: Mapping[str, Any] | None = None,
+    engine: Literal["mujoco", "pybullet"] | None = None,
+    floating: bool = False,
+    ground: float | None = None,
 ) -> Audit:
-    """Run MuJoCo as it is for so many seconds and grade its contacts by Coulomb's law.
+    """Grade a simulator's contacts by Coulomb's law: run it as it is, or take what was recorded.
 
-    model       a path, a model of `load_model`, or a mujoco.MjModel
-    data        a mujoco.MjData to start from, with its controls; else the start of the file
+    model       a path, a model of `load_model`, a mujoco.MjModel, or a PyBullet world: its client, or the module itself
+    seconds     how long the simulator runs; or `data`, in its place
+    data        a mujoco.MjData to start from, with its controls; else the start of the file. Or a record, one step
+                apart, which is graded as it is: copies of mujoco.MjData made after each mj_step; a mapping, or a tuple,
+                of arrays qpos, qvel and perhaps ctrl, act, time over time; a Trajectory of `simulate`
     control     the controls, constant or a function of (t, q, v); else those of `data`
     settings    of MuJoCo to change: cone, impratio, noslip_iterations, solref and timestep (in steps of the file)
+    engine      "mujoco" or "pybullet", of a path; a PyBullet world of yours is put back as it was
+    floating, ground     as in `load_model`, of a path
     """
-    mujoco = engine_of("audit")
-    given = dict(settings or {})
-    loaded = audited(model)
-    m = changed(mujoco, loaded, given)
-    d = mujoco.MjData(m)
-    if data is not None:
-        instance(mujoco.MjData)("audit", "data", data)
-        for name in ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat"):
-            getattr(d, name)[:] = getattr(data, name)
-    judge = Judge(mujoco, loaded, m, d, control)
-    steps = max(1, round(seconds / m.opt.timestep))
-    for _ in range(steps):
-        judge.step()
-    return judge.verdict(loaded.name, given)
+    if is_number(seconds):
+        seconds = seconds_kind("audit", "seconds", seconds)
+    elif data is not None or seconds is None or isinstance(seconds, str):
+        raise InputError(f"audit: seconds is {shown(seconds)}, expected a positive number, or data in its place")
+    else:
+        seconds, data = 2.0, seconds
+    is_path = isinstance(model, str | os.PathLike)
+    if not is_path and (floating or ground is not None):
+        raise InputError("audit: floating or ground is given, expected them with the path of a file only")
+    if engine == "pybullet" or hasattr(model, "getContactPoints"):
+        from stickslip.analysis.audit_pybullet import audit_pybullet
+
+        if engine == "mujoco":
+            raise InputError("audit: engine is 'mujoco' for a PyBullet world, expected 'pybullet'")
+        for name, given in (("data", data), ("control", control), ("settings", settings)):
+            if given is not None:
+                raise InputError(f"audit: {name} is given, expected none with PyBullet: set it in a world of your own")
+        return audit_pybullet(model, seconds, floating, ground)
+    from stickslip.analysis.audit_mujoco import audit_mujoco
+    from stickslip.dynamics.mujoco import load_model
+
+    if is_path:
+        model = load_model(model, floating=floating, ground=ground, quiet=True)
+    return audit_mujoco(model, data, seconds, control, dict(settings or {}))
 
 
 @checked(seconds=seconds_kind)
 def audit_settings(model: Any, seconds: float = 2.0, **options: Any) -> dict[str, Audit]:
     """The audit with each of MuJoCo's settings that bring its contacts closer to Coulomb's law, by name."""
+    from stickslip.dynamics.mujoco import audited
+
     loaded = audited(model)
-    return {name: audit(loaded, seconds, settings=settings, **options) for name, settings in SETTINGS.items()}
-
-
-def changed(mujoco: Any, loaded: LoadedModel, settings: dict[str, Any]) -> Any:
-    """A copy of the model as the file has it, with other settings."""
-    m = copy.copy(loaded.original)
-    for name, value in settings.items():
-        match name:
-            case "cone" | "noslip_iterations":
-                setattr(m.opt, name, int(value))
-            case "impratio":
-                m.opt.impratio = float(value)
-            case "timestep":
-                m.opt.timestep *= float(value)
-            case "solref":
-                for array in (m.geom_solref, m.pair_solref):
-                    array[:, 0] = float(value) * loaded.timestep
-            case _:
-                known = "cone, impratio, noslip_iterations, solref or timestep"
-                raise InputError(f"audit: settings has {name!r}, expected {known}")
-    if "solref" in settings and "timestep" in settings:
-        for array in (m.geom_solref, m.pair_solref):
-            array[:, 0] *= float(settings["timestep"])
-    return m
-
-
-class Judge:
-    """MuJoCo under way, with a stepper of ours that solves each of its steps exactly."""
-
-    def __init__(self, mujoco: Any, loaded: LoadedModel, m: Any, d: Any, control: Any) -> None:
-        self.mujoco, self.loaded, self.m, self.d, self.control = mujoco, loaded, m, d, control
-        how = How(float(m.opt.timestep), Coulomb(stabilisation=None), "auto", 1e-8, None, recovery=0.0)
-        self.exact = ModelStepper(loaded, loaded.home, None, how, None, None)
-        self.rows: Run = self.exact.run
-        self.weight = float(m.body_mass.sum()) * float(np.linalg.norm(m.opt.gravity))
-        self.time: list[float] = []
-        self.pressing: list[int] = []
-        self.columns: dict[str, list[float]] = {name: [] for name in MEASURES}
-        self.found: dict[str, Moment] = {name: Moment(name, 0.0, 0.0, "") for name in MEASURES}
-        self.failures = 0
-
-    def step(self) -> None:
-        """One step of MuJoCo, graded."""
-        m, d, mj, h = self.m, self.d, self.mujoco, float(self.m.opt.timestep)
-        if self.control is not None:
-            told = self.control(d.time, d.qpos.copy(), d.qvel.copy()) if callable(self.control) else self.control
-            d.ctrl[:] = vector("audit", "control", told, m.nu)
-        now = float(d.time)
-        mj.mj_forward(m, d)
-        geom, _, _, (A, _, gap, mu, _, _), moves = self.rows.contacts_of(d)
-        f, six = np.zeros((d.ncon, 3)), np.zeros(6)
-        for i in range(d.ncon):
-            mj.mj_contactForce(m, d, i, six)
-            f[i] = six[:3]
-        f = f[moves]
-        self.graded_rows, self.graded_mass = A, np.zeros((m.nv, m.nv))
-        mj.mj_fullM(m, d, self.graded_mass)
-        q, v = d.qpos.copy(), d.qvel.copy()
-        difference = self.solved(q, v)
-        mj.mj_step(m, d)
-        u = (A @ d.qvel).reshape(-1, 3)
-        self.time.append(now)
-        acceleration = (d.qvel - v) / h
-        apart = float(np.abs(acceleration - difference).max()) if difference is not None else math.nan
-        self.note("difference", apart, now, "")
-        self.grade(geom, gap, mu, h, f, u, (A @ v).ravel(), now)
-
-    def solved(self, q: Vector, v: Vector) -> Vector | None:
-        """v̇ of the same step by (1); None where it is not solved."""
-        stepper, d = self.exact, self.d
-        run = stepper.run
-        run.data.ctrl[:] = d.ctrl
-        if self.m.na:
-            run.data.act[:] = d.act
-        stepper.number = round(float(d.time) / stepper.how.h)
-        kept = stepper.impulse, stepper.last, run.known
-        stepper.put(q, v)
-        stepper.impulse, stepper.last, run.known = kept
-        run.place(q, v)
-        one = stepper.step()
-        if one.graded(1e-6) != 0:
-            self.failures += 1
-            return None
-        stepper.last, (run.known, run.next_number) = stepper.now, stepper.found
-        stepper.impulse, stepper.joints = one.impulse.reshape(-1, 3), one.joints
-        return (one.after - v) / stepper.how.h
-
-    def grade(self, geom: Any, gap: Vector, mu: Vector, h: float, f: Any, u: Any, before: Vector, now: float) -> None:
-        """(1) of all contacts of a step."""
-        least = FORCE * max(self.weight, float(f[:, 0].max(initial=0.0)))
-        friction, slip = np.linalg.norm(f[:, 1:], axis=1), np.linalg.norm(u[:, 1:], axis=1)
-        presses, most = f[:, 0] > least, mu * f[:, 0]
-        holds = presses & (friction < SPARE * most)
-        self.pressing.append(int(presses.sum()))
-        per = {
-            "creep": np.where(holds, slip, 0.0),
-            "outside": np.where(presses & (most > 0), np.maximum(friction / np.where(most > 0, most, 1.0) - 1, 0), 0.0),
-            "pull": np.where(-f[:, 0] > least, -f[:, 0], 0.0),
-            "power": np.maximum((f[:, 1:] * u[:, 1:]).sum(axis=1), 0.0),
-            "penetration": np.maximum(-gap, 0.0),
-        }
-        wrong, residual = self.natural_map(h * f, u, mu, gap, before)
-        per["wrong"] = wrong
-        for name, values in per.items():
-            worst = int(values.argmax()) if values.size else -1
-            where = self.loaded.contact_names(geom[worst : worst + 1])[0] if worst >= 0 else ""
-            self.note(name, float(values[worst]) if worst >= 0 else 0.0, now, where)
-        self.note("residual", residual, now, "")
-
-    def natural_map(self, p: Any, u: Any, mu: Vector, gap: Vector, before: Vector) -> tuple[Vector, float]:
-        """What is wrong with the velocity of each contact that touches, and the residual of all of them."""
-        wrong, touching = np.zeros(gap.size), np.flatnonzero(gap <= 0)
-        if touching.size == 0:
-            return wrong, 0.0
-        W = self.own_response(touching)
-        for i, rho in zip(touching, W, strict=True):
-            length = cone_map_length(p[i].copy(), u[i].copy(), mu[i : i + 1], mu[i : i + 1], np.array([rho]), 3)
-            wrong[i] = length / rho
-        flat, rate = p[touching].ravel(), u[touching].ravel()
-        start = before.reshape(-1, 3)[touching].ravel()
-        return wrong, float(relative_cone_map(flat, rate, start, mu[touching], mu[touching]))
-
-    def own_response(self, touching: Any) -> Vector:
-        """ρ = 3 / tr W_ii of contacts of MuJoCo's data as it was at the start of the step."""
-        A, M = self.graded_rows, self.graded_mass
-        inverse = np.linalg.solve(M, A.reshape(-1, M.shape[0]).T)
-        own = np.einsum("xn,nx->x", A.reshape(-1, M.shape[0]), inverse).reshape(-1, 3).sum(axis=1)
-        return 3.0 / np.maximum(own[touching], 1e-300)
-
-    def note(self, name: str, value: float, now: float, where: str) -> None:
-        self.columns[name].append(value)
-        if value > self.found[name].value:
-            self.found[name] = Moment(name, value, now, where)
-
-    def verdict(self, name: str, settings: Mapping[str, Any]) -> Audit:
-        return Audit(
-            name=name,
-            settings=settings,
-            dt=float(self.m.opt.timestep),
-            time=np.array(self.time),
-            contacts=np.array(self.pressing),
-            measures={name: np.array(values) for name, values in self.columns.items()},
-            failures=self.failures,
-            worst=tuple(self.found.values()),
-        )
+    return {name: audit(loaded, seconds=seconds, settings=settings, **options) for name, settings in SETTINGS.items()}
 
 
 def settings_table(audits: Mapping[str, Audit]) -> str:

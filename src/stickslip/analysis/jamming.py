@@ -1,20 +1,27 @@
 """Jam maps: μ_jam over a family of poses, and the poses where it is least.
 
-A family has one or two parameters; `pose` turns them into coordinates q of a system, NaN where there is no such pose,
-or into a scene, None where there is none. μ_jam of analysis/coupling.py is evaluated on a grid over the ranges. Each
-pose of the grid that is no worse than its neighbours starts a Nelder–Mead search within the ranges (and once more from
-where that ended), until the simplex is PLACE of the ranges wide; what ends at one place is one minimum. Where a search
-ends at the border of the ranges, or beside poses that do not exist, it found no minimum but an edge; of these the
-lowest is kept, as μ_jam may be lower beyond it.
+A family has some parameters, most often one or two; `pose` turns them into coordinates q of a system, NaN where there
+is no such pose, or into a scene, None where there is none. μ_jam of analysis/coupling.py is evaluated on a grid over
+the ranges. Each pose of the grid that is no worse than its neighbours starts a Nelder–Mead search within the ranges
+(and once more from where that ended), until the simplex is PLACE of the ranges wide; what ends at one place is one
+minimum. Where a search ends at the border of the ranges, or beside poses that do not exist, it found no minimum but an
+edge; of these the lowest is kept, as μ_jam may be lower beyond it.
 
 What is found is what the grid shows: a dip narrower than its spacing may be missed, and the map says its spacing.
+
+The grid of a large map is a sweep (sweeps/sweep.py) where an engine is given: on all cores or a cluster, and with `out`
+in a file from which the same call goes on.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import os
+import pickle
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -29,14 +36,17 @@ from stickslip.checks import (
     instance,
     mapping,
     not_negative,
+    number,
     numbers,
     optional,
     positive,
     text,
+    truth,
     tuple_of,
     whole,
     wholes,
 )
+from stickslip.checks import path as file_path
 from stickslip.checks import shown as shown_value
 from stickslip.dynamics.generalized import System, a_system, gap_of, positive_definite
 from stickslip.dynamics.mechanisms import ARM_HEIGHT, ARM_LENGTHS, LENGTHS, arm, arm_on_the_plane, rod, rod_on_its_foot
@@ -51,6 +61,7 @@ from stickslip.scene.scene import Scene
 Contact: TypeAlias = int | Sequence[Any]  # its number, or the two bodies of a scene
 
 PLACE = 1e-9  # width of the last simplex, as a share of the ranges
+MOST_PARAMETERS = 6  # the search of a dip by its corners takes more and more steps
 MOST_VALUES, MOST_POSES = 10_000, 4_000_000  # of a parameter, and in all: a minute or so
 SAME = 1e-5  # searches that end within this share of the ranges found one minimum
 LEVEL = 1e-12  # relative difference up to which two poses are equally bad: rounding
@@ -70,7 +81,7 @@ def parameter_ranges(owner: str, field: str, value: Any) -> dict[str, tuple[floa
 @dataclass(frozen=True, eq=False)
 @checked(system=optional(a_system), pose=function, ranges=parameter_ranges, units=tuple_of(text), name=text)
 class Family(Remade):
-    """Poses of a system, or scenes, by one or two parameters."""
+    """Poses of a system, or scenes, by one parameter, two, or up to six."""
 
     system: System | None  # None for scenes
     pose: Callable[..., Any]  # of the parameters: q, NaN where there is none; or a scene, None where there is none
@@ -79,16 +90,19 @@ class Family(Remade):
     name: str = ""  # that of the system where nothing is said
 
     def __post_init__(self) -> None:
-        if len(self.ranges) not in (1, 2) or len(self.units) != len(self.ranges):
+        if not 1 <= len(self.ranges) <= MOST_PARAMETERS or len(self.units) != len(self.ranges):
             raise InputError(
                 f"Family: ranges has {len(self.ranges)} parameters and units {len(self.units)} entries, expected one "
-                "or two, each with a unit"
+                f"to {MOST_PARAMETERS}, each with a unit"
             )
         if not self.name:
             object.__setattr__(self, "name", "scene" if self.system is None else self.system.name)
 
+    @checked(parameters=number)
     def exists(self, *parameters: float) -> bool:
         """Is there such a pose?"""
+        if len(parameters) != len(self.ranges):
+            raise Refused("Family", "parameters", parameters, f"{len(self.ranges)} numbers: {', '.join(self.ranges)}")
         found = self.pose(*parameters)
         return found is not None if self.system is None else not np.isnan(found).any()
 
@@ -104,7 +118,7 @@ class Family(Remade):
 class WorstPose:
     """A pose where μ_jam is lowest among those around it."""
 
-    parameters: Vector  # (1,) or (2,)
+    parameters: Vector  # one of each
     q: Any  # coordinates, or a scene
     coupling: FrictionCoupling
 
@@ -119,7 +133,7 @@ class JamMap:
 
     family: Family
     axes: tuple[Vector, ...]  # values of each parameter
-    mu_jam: Dense  # (n,) or (n, m)   inf without coupling, NaN where there is no pose
+    mu_jam: Dense  # (n,), (n, n), …   inf without coupling, NaN where there is no pose
     minima: tuple[WorstPose, ...]  # local minima, the worst first
     edge: WorstPose | None  # the lowest that a search found at an edge of the ranges or of the poses that exist
     contact: Contact
@@ -150,14 +164,30 @@ class JamMap:
         return float((self.mu_jam[there] < mu).mean()) if there.any() else 0.0
 
 
-@checked(family=instance(Family), resolution=wholes(3, MOST_VALUES), held=mapping)
+@checked(
+    family=instance(Family),
+    resolution=wholes(3, MOST_VALUES),
+    held=mapping,
+    workers=wholes(1, 10_000),
+    out=file_path,
+    progress=truth,
+)
 def jam_map(
-    family: Family, resolution: int = 200, contact: Contact = 0, held: Mapping[Any, How] | None = None
+    family: Family,
+    resolution: int = 200,
+    contact: Contact = 0,
+    held: Mapping[Any, How] | None = None,
+    *,
+    engine: str | Executor | None = None,
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
 ) -> JamMap:
     """μ_jam of a contact point over a family of poses, `resolution` values of each parameter, with its local minima.
 
     `held`: what the other contact points do, as in `friction_coupling`. Where it says nothing those that are closed in
-    a pose stick, or have no friction.
+    a pose stick, or have no friction. `engine`, `workers`, `out`, `progress`: those of `sweep`, for maps of many poses;
+    "processes" is the engine for all cores, as poses are made by Python.
     """
     poses = resolution ** len(family.ranges)
     if poses > MOST_POSES:
@@ -166,11 +196,60 @@ def jam_map(
     others = dict(held or {})
     if family.system is not None:
         check_contacts(family.system, contact, others)
-    lines = [axis.tolist() for axis in axes]
-    rows = [list(itertools.product([value], *lines[1:])) for value in lines[0]]
-    mu = np.array([mu_jam_along(family, row, contact, others) for row in rows]).reshape([axis.size for axis in axes])
+    line = Line(family, contact, others, tuple(axes[-1].tolist()) if len(axes) > 1 else ())
+    over = {name: axis.tolist() for name, axis in zip(family.ranges, axes, strict=True)}
+    if line.last:
+        del over[list(family.ranges)[-1]]
+    if engine is None and out is None:
+        found = [line(**dict(zip(over, values, strict=True))) for values in itertools.product(*over.values())]
+    else:
+        found = swept(line, over, engine or "threads", workers, out, progress)
+    mu = np.array(found).reshape([axis.size for axis in axes])
     minima, edge = local_minima(family, axes, mu, contact, others)
     return JamMap(family, axes, mu, minima, edge, contact)
+
+
+@dataclass(frozen=True)
+class Line:
+    """The function of the sweep that a map is: μ_jam along the last parameter, where there are several."""
+
+    family: Family
+    contact: Contact
+    held: Mapping[Any, How]
+    last: tuple[float, ...]  # values of the last parameter; none where there is one parameter only
+
+    def __call__(self, **parameters: float) -> Vector:
+        first = tuple(parameters.values())
+        poses = [(*first, value) for value in self.last] if self.last else [first]
+        return mu_jam_along(self.family, poses, self.contact, self.held)
+
+    def __repr__(self) -> str:
+        """By this a sweep is known again: the calls that made the family, where it remembers them."""
+        family, asked = self.family, (self.contact, sorted(self.held.items(), key=repr), self.last)
+        try:
+            made = pickle.dumps(family, 5).hex()
+        except Exception:  # it was made of functions, and by no call
+            made = repr(family)
+        return f"jam map of {family.name}, {family.ranges}, {asked}: {made}"
+
+
+def swept(
+    line: Line,
+    over: dict[str, list[float]],
+    engine: str | Executor,
+    workers: int | None,
+    out: str | os.PathLike[str] | None,
+    progress: bool | None,
+) -> Any:
+    """The lines of a map by a sweep."""
+    from stickslip.sweeps.sweep import FailedRuns, sweep
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FailedRuns)
+        found = sweep(line, over, engine=engine, workers=workers, out=out, progress=progress)
+    if found.failed.size:
+        raise InputError(found.reason(int(found.failed[0])))
+    return found["value"]
 
 
 def check_contacts(system: System, contact: Contact, held: Mapping[Any, How]) -> None:
@@ -359,7 +438,7 @@ def scene_family(
     units: Sequence[str],
     name: str = "scene",
 ) -> Family:
-    """Scenes by one or two parameters: `scene` makes one of them, or None where there is none."""
+    """Scenes by some parameters: `scene` makes one of them, or None where there is none."""
     return Family(None, scene, dict(ranges), tuple(units), name)
 
 
@@ -372,7 +451,7 @@ def robot_family(
     touch: str | None = None,
     contact: int = 0,
 ) -> Family:
-    """Poses of a robot by one or two of its joints, the others fixed or neutral.
+    """Poses of a robot by some of its joints, the others fixed or neutral.
 
     `touch`: the joint that puts the contact point on its plane, the nearest way from its fixed or neutral place.
     Without it the plane is taken to be where the point is, with the same normal: μ_jam does not depend on the offset.

@@ -117,6 +117,7 @@ class TrinkleMatrices:
     def velocity(self, z: Vector) -> Vector:
         """v at the end of the step, of an answer (p_n, p_f, s)."""
         nc, nf = self.psi.size, self.w_f.size
+        z = vector("TrinkleMatrices", "z", z, self.vector.size)
         return self.v_star + self.inverse @ (self.G_n @ z[:nc] + self.G_f @ z[nc : nc + nf])
 
 

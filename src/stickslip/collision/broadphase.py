@@ -30,6 +30,8 @@ Booleans = NDArray[np.bool_]
 FEW = 24  # shapes that are compared each with each
 LEVELS = 64  # powers of two in the size of boxes, from 2^-40
 FINEST = -40
+BLOCK_BITS = 3  # of that within a block of cells
+PERIOD = 1024  # blocks along an axis that are told apart when they are counted
 CELL_BITS = 19  # of a cell's number along each axis; cells 2^19 apart share a key, and only then
 
 
@@ -38,11 +40,14 @@ class Grids(NamedTuple):
 
     planes: Integers  # the shapes that are planes
     others: Integers  # and those that are not
-    level: Integers  # (ns,)   which grid a shape is in
-    key: Integers  # (ns,)   and which cell of it
+    key: Integers  # (ns,)   which cell a shape is in, of which grid
+    seen: Booleans  # (3, PERIOD)   whether there are blocks at such a number along an axis, up to a multiple of PERIOD
+    bits: Integers  # (3,)   of the numbers of blocks along each axis by which they lie side by side, see `bucket_of`
     widest: Floats  # (LEVELS,)   width of the widest box in a grid, and of its cells   [m]
     start: Integers  # (power of two + 1,)   where the shapes of a bucket start in `order`
     order: Integers  # (ns,)   shapes by bucket
+    cell: Integers  # (ns,)   their keys, in this order
+    box: Floats  # (ns, 6)   and the centres and half lengths of the boxes about them
 
 
 class Workspace(NamedTuple):
@@ -77,11 +82,14 @@ def workspace(model: Model) -> Workspace:
     grids = Grids(
         planes=np.flatnonzero(kind == PLANE),
         others=np.flatnonzero(kind != PLANE),
-        level=np.zeros(count, np.int64),
         key=np.zeros(count, np.int64),
+        seen=np.zeros((3, PERIOD), np.bool_),
+        bits=np.zeros(3, np.int64),
         widest=np.zeros(LEVELS),
         start=np.zeros((1 << (2 * count).bit_length()) + 1, np.int64),
         order=np.zeros(count, np.int64),
+        cell=np.zeros(count, np.int64),
+        box=np.zeros((count, 6)),
     )
     return Workspace(
         planar=model.planar,
@@ -143,10 +151,10 @@ def near_pairs(kind, table, body, free, apart, bodies, grids, pairs, ordered):
     if kind.size <= FEW:
         found = each_with_each(kind, table, pairs)
         return leave_out(pairs, found, table, body, free, apart, bodies)
-    planes, others, level, key, widest, start, order = grids
-    fill_grids(table, others, level, key, widest, start, order)
+    planes, others, key, seen, bits, widest, start, order, cell, box = grids
+    fill_grids(table, others, key, seen, bits, widest, start, order, cell, box)
     found = over_planes(table, planes, others, pairs)
-    found = neighbours(table, others, level, key, widest, start, order, pairs, found)
+    found = neighbours(others.size, bits, widest, start, order, cell, box, pairs, found)
     if found > pairs.shape[0]:
         return found
     found = leave_out(pairs, found, table, body, free, apart, bodies)
@@ -227,28 +235,38 @@ def leave_out(pairs, found, table, body, free, apart, bodies):
 
 
 @kernel
-def fill_grids(table, others, level, key, widest, start, order):
+def fill_grids(table, others, key, seen, bits, widest, start, order, cell, box):
     """Sort the shapes into the buckets of their cells, within a bucket by number."""
     widest[:] = 0.0
     for s in others:
         width = 2.0 * max(table[s, HALF], table[s, HALF + 1], table[s, HALF + 2])
-        level[s] = min(LEVELS - 1, max(0, math.frexp(width)[1] - FINEST))
-        widest[level[s]] = max(widest[level[s]], width)
+        level = min(LEVELS - 1, max(0, math.frexp(width)[1] - FINEST))
+        key[s], widest[level] = level, max(widest[level], width)
+    seen[:] = False
+    for s in others:
+        per_cell = 1.0 / widest[key[s]]
+        x, y, z = table[s, 0] * per_cell, table[s, 1] * per_cell, table[s, 2] * per_cell
+        key[s] = key_of(key[s], math.floor(x), math.floor(y), math.floor(z))
+        for axis in range(3):
+            seen[axis, key[s] >> (2 - axis) * CELL_BITS + BLOCK_BITS & PERIOD - 1] = True
+    share_bits(seen, start.size - 1, bits)
     start[:] = 0
     for s in others:
-        cell = 1.0 / widest[level[s]]
-        x, y, z = table[s, 0] * cell, table[s, 1] * cell, table[s, 2] * cell
-        key[s] = key_of(level[s], math.floor(x), math.floor(y), math.floor(z))
-        start[bucket_of(key[s], start.size - 1)] += 1
+        start[bucket_of(key[s], start.size - 1, bits[0], bits[1], bits[2])] += 1
     total = 0
     for k in range(start.size):
         total += start[k]
         start[k] = total
     for k in range(others.size - 1, -1, -1):
         s = others[k]
-        bucket = bucket_of(key[s], start.size - 1)
+        bucket = bucket_of(key[s], start.size - 1, bits[0], bits[1], bits[2])
         start[bucket] -= 1
         order[start[bucket]] = s
+    for k in range(others.size):
+        s = order[k]
+        cell[k] = key[s]
+        for r in range(3):
+            box[k, r], box[k, 3 + r] = table[s, r], table[s, HALF + r]
 
 
 @kernel
@@ -258,46 +276,88 @@ def key_of(level, x, y, z):
 
 
 @kernel
-def bucket_of(key, buckets):
-    """Cells that are near have buckets that are near: a block of 4 × 4 × 4 cells has 64 in a row, so that those about a
-    shape are found in a few lines of the cache. Blocks lie anywhere, and within each the cells are shuffled, lest
-    shapes in regular places share buckets."""
-    block = key & ~(3 << 2 * CELL_BITS | 3 << CELL_BITS | 3)
-    cell = (key >> 2 * CELL_BITS & 3) << 4 | (key >> CELL_BITS & 3) << 2 | (key & 3)
-    block ^= block >> 31
-    block = (block * 0x1E3779B97F4A7C15) & 0x7FFFFFFFFFFFFFFF
-    return (block >> 30 << 6 | cell ^ (block >> 24 & 63)) & (buckets - 1)
+def share_bits(seen, buckets, bits):
+    """As many bits for the numbers of blocks along each axis as there are blocks along it, as far as buckets go; the
+    longest axes give first."""
+    left = 0
+    for axis in range(3):
+        blocks, bits[axis] = 0, 0
+        for k in range(PERIOD):
+            blocks += seen[axis, k]
+        while 1 << bits[axis] < blocks:
+            bits[axis] += 1
+        left += bits[axis]
+    while left > 0 and 1 << left + 3 * BLOCK_BITS > buckets:
+        longest = 0
+        for axis in range(1, 3):
+            if bits[axis] > bits[longest]:
+                longest = axis
+        bits[longest] -= 1
+        left -= 1
 
 
 @kernel
-def neighbours(table, others, level, key, widest, start, order, pairs, found):
+def bucket_of(key, buckets, b_x, b_y, b_z):
+    """Cells that are near have buckets that are near: a block of 8 × 8 × 8 cells has 512 in a row, and blocks side by
+    side, up to 2^b of them along each axis, lie in rows as well, so that a pass over the buckets goes through space and
+    finds what is about a shape in the cache. What is further away lies anywhere, shuffled, lest shapes in regular
+    places share buckets."""
+    inside = (1 << BLOCK_BITS) - 1
+    level = key >> 3 * CELL_BITS
+    along = (1 << CELL_BITS - BLOCK_BITS) - 1
+    x, y, z = key >> 2 * CELL_BITS & inside, key >> CELL_BITS & inside, key & inside
+    k_x, k_y, k_z = (
+        key >> 2 * CELL_BITS + BLOCK_BITS & along,
+        key >> CELL_BITS + BLOCK_BITS & along,
+        key >> BLOCK_BITS & along,
+    )
+    near = ((k_x & (1 << b_x) - 1) << b_y | k_y & (1 << b_y) - 1) << b_z | k_z & (1 << b_z) - 1
+    far = ((level << 19 | k_x >> b_x) << 19 | k_y >> b_y) << 19 | k_z >> b_z
+    far ^= far >> 31
+    far = (far * 0x1E3779B97F4A7C15) & 0x7FFFFFFFFFFFFFFF
+    cell = (x << 2 * BLOCK_BITS | y << BLOCK_BITS | z) ^ (far >> 20 & (1 << 3 * BLOCK_BITS) - 1)
+    return (near + (far >> 30) << 3 * BLOCK_BITS | cell) & (buckets - 1)
+
+
+@kernel
+def neighbours(count, bits, widest, start, order, cell, box, pairs, found):
     """Add the pairs of each shape with those in coarser grids, and with those in its own cell and half of those about.
 
     The other half looks for it: a cell comes after another where it has the greater number along x, or the same and
-    the greater along y, or both the same and the greater along z.
+    the greater along y, or both the same and the greater along z. Shapes are taken in the order of buckets, so that
+    what is about the next one is still in the cache, whatever their numbers.
     """
-    for s in others:
-        for grid in range(level[s], LEVELS):
+    b_x, b_y, b_z = bits[0], bits[1], bits[2]
+    for i in range(count):
+        x, y, z, h_x, h_y, h_z = box[i, 0], box[i, 1], box[i, 2], box[i, 3], box[i, 4], box[i, 5]
+        level = cell[i] >> 3 * CELL_BITS
+        for grid in range(level, LEVELS):
             if widest[grid] == 0.0:
                 continue
-            cell, about, own = 1.0 / widest[grid], 0.5 * widest[grid], grid == level[s]
-            x, y, z = table[s, 0], table[s, 1], table[s, 2]
-            r_x, r_y, r_z = table[s, HALF] + about, table[s, HALF + 1] + about, table[s, HALF + 2] + about
-            own_x, own_y, own_z = math.floor(x * cell), math.floor(y * cell), math.floor(z * cell)
-            low_y, low_z = math.floor((y - r_y) * cell), math.floor((z - r_z) * cell)
-            high_y, high_z = math.floor((y + r_y) * cell), math.floor((z + r_z) * cell)
-            for k_x in range(own_x if own else math.floor((x - r_x) * cell), math.floor((x + r_x) * cell) + 1):
+            per_cell, about, own = 1.0 / widest[grid], 0.5 * widest[grid], grid == level
+            r_x, r_y, r_z = h_x + about, h_y + about, h_z + about
+            own_x, own_y, own_z = math.floor(x * per_cell), math.floor(y * per_cell), math.floor(z * per_cell)
+            low_y, low_z = math.floor((y - r_y) * per_cell), math.floor((z - r_z) * per_cell)
+            high_y, high_z = math.floor((y + r_y) * per_cell), math.floor((z + r_z) * per_cell)
+            first_x, last_x = own_x if own else math.floor((x - r_x) * per_cell), math.floor((x + r_x) * per_cell)
+            for k_x in range(first_x, last_x + 1):
                 same_x = own and k_x == own_x
                 for k_y in range(own_y if same_x else low_y, high_y + 1):
                     same_xy = same_x and k_y == own_y
                     for k_z in range(own_z if same_xy else low_z, high_z + 1):
                         wanted = key_of(grid, k_x, k_y, k_z)
-                        bucket = bucket_of(wanted, start.size - 1)
-                        last = s if same_xy and k_z == own_z else order.size
-                        for k in range(start[bucket], start[bucket + 1]):
-                            other = order[k]
-                            if other < last and key[other] == wanted and boxes_meet(table, s, other):
-                                found = add_pair(pairs, found, s, other)
+                        bucket = bucket_of(wanted, start.size - 1, b_x, b_y, b_z)
+                        last = i if same_xy and k_z == own_z else start[bucket + 1]
+                        for j in range(start[bucket], last):
+                            if cell[j] == wanted and (
+                                max(
+                                    abs(x - box[j, 0]) - (h_x + box[j, 3]),
+                                    abs(y - box[j, 1]) - (h_y + box[j, 4]),
+                                    abs(z - box[j, 2]) - (h_z + box[j, 5]),
+                                )
+                                <= 0.0
+                            ):
+                                found = add_pair(pairs, found, order[i], order[j])
     return found
 
 

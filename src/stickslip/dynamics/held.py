@@ -58,10 +58,12 @@ from stickslip.dynamics.joints import (
 )
 from stickslip.dynamics.motion import MEAN, times
 from stickslip.dynamics.rotations import to_matrix, turn
+from stickslip.dynamics.taut import brace
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, State, motors_of
 
-NEWTON_LIMIT, MOST_TURNS = 40, 6
+NEWTON_LIMIT, MOST_TURNS = 60, 30
+FEW_TURNS = 3  # with the rows at the end alone; from then on bodies are braced
 SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
 EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself
@@ -105,10 +107,14 @@ class Held(NamedTuple):
     bounded: Integers  # (m,)   rows with bounds: limits and motors
     soft: Integers  # (ng,)   1 where a group has compliant rows
     mass: Floats  # (nb, 6, 6)   world axes
+    added: Floats  # (nb, 3, 3)   inertia that lets the step follow light bodies, see dynamics/taut.py
+    added_before: Floats  # (nb, 3, 3)
+    hub: Floats  # (nb, 3, 3)   room for it
     wanted: Floats  # (nr,)   right side of the rows
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
     way: Floats  # (nb, 6)   how far a body moves in this step, ½ h (v + v⁺) + d
+    set_out: Floats  # (nb, 6)   the same without d
     pose: Floats  # (nb, 7)   where it was at its start
     before: Floats  # (nr,)   errors at the start of the step
     placement: Placement
@@ -135,11 +141,12 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     soft = np.zeros(tree.group_start.size - 1, np.int64)
     for j in np.flatnonzero((model.joint_compliance > 0).any(axis=1) & (held > 0)):
         soft[max(tree.group[model.joint_a[j]], tree.group[model.joint_b[j]])] = 1
+    vectors, matrices = (lambda size: np.zeros((bodies, size))), (lambda size: np.zeros((bodies, size, size)))
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
-        coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, np.zeros((bodies, 6, 6)),
-        np.zeros(count), np.zeros(count), np.zeros((bodies, 6)), np.zeros((bodies, 6)), np.zeros((bodies, 7)),
-        np.zeros(count), unplaced(), np.zeros(3),
+        coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, matrices(6), matrices(3),
+        matrices(3), matrices(3), np.zeros(count), np.zeros(count), vectors(6), vectors(6), vectors(6),
+        vectors(7), np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
 
 
@@ -184,21 +191,38 @@ def run_motors(held, h, inverse_mass, inverse, v):
 @bare
 def articulate(held, state, h):
     """Rows, masses and factors at a state."""
+    fill_joint_rows(held.model, state, h, held.rows, held.placement, held.turned)
+    factorise_all(held, state)
+
+
+@bare
+def factorise_all(held, state):
+    """Masses and factors for the rows that are filled."""
     model, tree = held.model, held.tree
-    fill_joint_rows(model, state, h, held.rows, held.placement, held.turned)
     R = held.placement.orientation
     for k in range(tree.size.size):
         b = tree.body[k]
         if b >= 0:
             to_matrix(state.quaternion[b], R)
-            mass_of(model, b, R, held.mass[b])
+            mass_of(model, b, R, held.added[b], held.mass[b])
     rows = held.rows
     factorise(tree, held.mass, rows.jacobian_a, rows.jacobian_b, rows.compliance, held.factors)
 
 
 @bare
-def mass_of(model, b, R, M):
-    """The mass of a body, world axes; zero where it cannot move."""
+def articulate_braced(held, state, h, impulse, v):
+    """The same with the inertia that these impulses of the rows ask for, which v are to be the velocities with.
+    Returns whether that is more than before."""
+    model, placement = held.model, held.placement
+    fill_joint_rows(model, state, h, held.rows, placement, held.turned)
+    more = brace(model, state, held.rows, impulse, h, placement, held.added, held.added_before, held.hub, v)
+    factorise_all(held, state)
+    return more
+
+
+@bare
+def mass_of(model, b, R, added, M):
+    """The mass of a body, world axes, with what is added to its inertia; zero where it cannot move."""
     for r in range(6):
         for c in range(6):
             M[r, c] = 0.0
@@ -206,13 +230,13 @@ def mass_of(model, b, R, M):
         if model.inverse_mass[b, r] > 0.0:
             M[r, r] = model.mass[b]
     if model.planar:
-        M[4, 4] = model.inertia[b, 1, 1] if model.inverse_inertia[b, 1, 1] > 0.0 else 0.0
+        M[4, 4] = model.inertia[b, 1, 1] + added[1, 1] if model.inverse_inertia[b, 1, 1] > 0.0 else 0.0
         return
     I = model.inertia[b]  # noqa: E741
     for r in range(3):
         x, y, z = times(I, R[r, 0], R[r, 1], R[r, 2])
         for c in range(3):
-            M[3 + r, 3 + c] = R[c, 0] * x + R[c, 1] * y + R[c, 2] * z
+            M[3 + r, 3 + c] = R[c, 0] * x + R[c, 1] * y + R[c, 2] * z + added[r, c]
 
 
 @bare
@@ -312,8 +336,14 @@ def fasten(held, state, h, v):
 
 @bare
 def correct(held, state, h, kept, speed, v):
-    """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v."""
-    tree, rows, wanted, last, turned = held.tree, held.rows, held.wanted, np.inf, 0
+    """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v,
+    unless bodies must be braced on the way: what comes to be taut in a step is stopped, and does not bounce."""
+    tree, rows, wanted, last, turned, stopped = held.tree, held.rows, held.wanted, np.inf, 0, False
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0:
+            for r in range(6):
+                held.set_out[b, r] = held.way[b, r]
     for _ in range(NEWTON_LIMIT):
         joint_errors(held.model, state, rows, held.placement, held.turned)
         largest = 0.0
@@ -322,23 +352,26 @@ def correct(held, state, h, kept, speed, v):
             wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
             largest = max(largest, abs(wanted[i]))
         if not largest > EXACT or turned > MOST_TURNS:
-            return
+            break
         if not largest < SLOW * last:  # the rows have turned: from here on with those of the end
             turned += 1
-            articulate(held, state, h)
+            if turned <= FEW_TURNS:
+                articulate(held, state, h)
+            else:
+                stopped = articulate_braced(held, state, h, held.impulse, v) or stopped
             for i in range(wanted.size):
                 holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
                 wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
         left = largest * largest / last  # after this correction, at the rate of the last one
         last = largest
         displace(held, state, speed)
-        for k in range(tree.size.size):
-            b = tree.body[k]
-            if b >= 0:
-                for r in range(6):
-                    v[b, r] += speed * held.shift[b, r]
         if 0.0 < left < 0.1 * EXACT:
-            return
+            break
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0 and not stopped:
+            for r in range(6):
+                v[b, r] += speed * (held.way[b, r] - held.set_out[b, r])
 
 
 @bare

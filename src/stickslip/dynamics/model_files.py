@@ -28,6 +28,7 @@ OVERLAP = 1e-6  # of links that belong together   [m]
 NO_INERTIA = 1e-13  # up to which an inertia is none   [kg m²]
 LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-9  # of moving bodies, where a file gives none   [kg, kg m²]
 MESHES = (".stl", ".obj", ".msh")  # that MuJoCo reads
+DECLARATION = re.compile(r"<\?xml.*?\?>", re.DOTALL)
 BASE, GROUND = "world", "ground"  # of a URDF, a link of this name is MuJoCo's world
 
 
@@ -35,10 +36,7 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
     """The MjSpec of a file, and what had to be left out of it, in sentences."""
     if not file.is_file():
         raise FileError(f"{OWNER}: {str(file)!r} is no file, expected an MJCF or URDF file")
-    try:
-        tree = xml.parse(file).getroot()
-    except xml.ParseError as error:
-        raise FileError(f"{OWNER}: {str(file)!r} is not XML ({error}), expected an MJCF or URDF file") from None
+    tree = parsed(file)
     if tree.tag not in ("mujoco", "robot"):
         raise FileError(f"{OWNER}: {str(file)!r} begins with <{tree.tag}>, expected <mujoco> (MJCF) or <robot> (URDF)")
     notes: list[str] = []
@@ -61,15 +59,30 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
     return spec, notes
 
 
-def part_links(mujoco: Any, spec: Any, model: Any, notes: list[str]) -> bool:
-    """Let links of a URDF that overlap where all joints are at zero never touch, for no motion was meant to part them;
-    whether there are such."""
+def parsed(file: Path) -> Any:
+    """The root of an XML file; its declaration may stand below other lines, as in some URDFs."""
+    try:
+        return xml.parse(file).getroot()
+    except xml.ParseError as error:
+        try:
+            return xml.fromstring(DECLARATION.sub("", file.read_text(encoding="utf-8-sig", errors="replace"), count=1))
+        except xml.ParseError:
+            sentence = f"{OWNER}: {str(file)!r} is not XML ({error}), expected an MJCF or URDF file"
+            raise FileError(sentence) from None
+
+
+def part_links(mujoco: Any, spec: Any, model: Any, notes: list[str], all_links: bool) -> bool:
+    """Let links that overlap where all joints are at zero never touch, for no motion was meant to part them; whether
+    there are such. Of an MJCF, whose author could exclude them, only a fixed base and the links of the same tree: in
+    MuJoCo a body does not touch its parent, but for one that is fixed."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_collision(model, data)
     pairs = {tuple(sorted(model.geom_bodyid[list(c.geom)].tolist())) for c in data.contact if c.dist < -OVERLAP}
-    links = sorted(pair for pair in pairs if pair[0] > 0)
+    root, weld = model.body_rootid, model.body_weldid
+    based = {(a, b) for a, b in pairs if root[a] == root[b] and 0 in (weld[a], weld[b])}
+    links = sorted(pair for pair in (pairs if all_links else based) if pair[0] > 0)
     for a, b in links:
         spec.add_exclude(bodyname1=model.body(a).name, bodyname2=model.body(b).name)
     if links:
@@ -193,6 +206,8 @@ def float_base(robot: Any, file: Path) -> None:
     roots = [link.get("name") for link in robot.findall("link") if link.get("name") not in children]
     if len(roots) != 1:
         raise FileError(f"{OWNER}: {str(file)!r} has {len(roots)} links without a parent, expected one")
+    if BASE in (link.get("name") for link in robot.findall("link")):
+        raise InputError(f"{OWNER}: floating is True for {str(file)!r}, expected False: its link {BASE!r} is the world")
     xml.SubElement(robot, "link", name=BASE)
     joint = xml.SubElement(robot, "joint", name="floating base", type="floating")
     xml.SubElement(joint, "parent", link=BASE)

@@ -21,6 +21,9 @@ import numpy as np
 from stickslip.jit import kernel
 
 STILL = 1e-12  # entries of a normal's row up to this are rounding   [m/rad, -]
+GAP, MU, PATCH, BOUNCE, PLACE, FRAME, WIDTH = 0, 1, 2, 3, 4, 7, 16  # columns of a contact's numbers
+NUMBER, WAS, FOUND, TAGS = 2, 3, 4, 5  # of its tags, which begin with the two geoms
+ERROR, BOUND = 0, 1  # of constraints, dry friction and limits
 
 
 @kernel
@@ -54,48 +57,107 @@ def restitution_of(first, second):
 
 
 @kernel
-def contact_rows(geom, dist, held, place, frame, friction, dim, solref, geom_body, tree, centre, axes, n):
-    """A (3 nc, n), spin (nc, n), gap, μ, patch and restitution of contacts, and which of them can move along their
-    normal; `tree` says how bodies hang together."""
-    count = dist.size
-    A, spin = np.zeros((3 * count, n)), np.zeros((count, n))
-    gap, mu, patch, bounce = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count)
-    moves = np.zeros(count, np.bool_)
-    for i in range(count):
-        for side in range(2):
-            body, sign, rows = geom_body[geom[i, side]], 2.0 * side - 1.0, A[3 * i : 3 * i + 3]
-            add_rows(sign, body, place[i], frame[i], tree, centre, axes, rows, spin[i])
-        gap[i] = dist[i] - held[i]
-        mu[i] = friction[i, 0] if dim[i] > 1 else 0.0
-        patch[i] = friction[i, 2] / friction[i, 0] if dim[i] > 3 and friction[i, 0] > 0.0 else 0.0
-        bounce[i] = restitution_of(solref[i, 0], solref[i, 1])
-        for j in range(n):
-            moves[i] = moves[i] or abs(A[3 * i, j]) > STILL
-    return A, spin, gap, mu, patch, bounce, moves
+def found_rows(
+    memory, words, fields, count, geom_body, tree, centre, axes, efc_J, efc_error, efc_bound, efc_kind, efc_number,
+    equalities, frictions, limits, old_contact, old_tag, first_new,
+):  # fmt: skip
+    """All rows of an instant: `contact_rows` with their numbers, `other_rows`, and the first number that is free."""
+    J, contact, tag = contact_rows(memory, words, fields, count, geom_body, tree, centre, axes)
+    first_new = identify(contact, tag, old_contact, old_tag, first_new)
+    sizes = equalities, frictions, limits
+    rows, row, key = other_rows(efc_J, efc_error, efc_bound, efc_kind, efc_number, sizes, len(axes))
+    return J, contact, tag, rows, row, key, first_new
 
 
 @kernel
-def identify(geom, place, old_geom, old_place, old_id, first_new):
-    """The numbers of contacts, and for each the contact of the last step that it was, -1 where it is new."""
-    count, before = len(geom), len(old_geom)
-    number, was, taken = np.empty(count, np.int64), np.full(count, -1), np.zeros(before, np.bool_)
+def contact_rows(memory, words, fields, count, geom_body, tree, centre, axes):
+    """J (4 nc, n), three rows of each contact and then those of spin, what else there is to know of them, (nc, WIDTH)
+    and (nc, TAGS), and last their places among the contacts found, (nc,). `memory` and `words` are MuJoCo's contacts
+    as numbers and as integers, `fields` says where in them what is; `tree` says how bodies hang together."""
+    at_dist, at_held, at_place, at_frame, at_friction, at_solref, at_geom, at_dim = fields
+    n, kept = len(axes), 0
+    J, contact, tag = np.zeros((4 * count, n)), np.empty((count, WIDTH)), np.empty((count, TAGS), np.int64)
+    spin = np.zeros((count, n))
     for i in range(count):
-        nearest = math.inf
-        for j in range(before):
-            if taken[j] or geom[i, 0] != old_geom[j, 0] or geom[i, 1] != old_geom[j, 1]:
+        own, mine = contact[kept], tag[kept]
+        rows, turn = J[3 * kept : 3 * kept + 3], spin[kept]
+        rows[:], turn[:] = 0.0, 0.0
+        for k in range(3):
+            own[PLACE + k] = memory[i, at_place + k]
+        for k in range(9):
+            own[FRAME + k] = memory[i, at_frame + k]
+        place, frame = own[PLACE : PLACE + 3], own[FRAME : FRAME + 9]
+        for side in range(2):
+            mine[side] = words[i, at_geom + side]
+            add_rows(2.0 * side - 1.0, geom_body[mine[side]], place, frame, tree, centre, axes, rows, turn)
+        moves = False
+        for j in range(n):
+            moves = moves or abs(rows[0, j]) > STILL
+        if not moves:
+            continue
+        mu, dim = memory[i, at_friction], words[i, at_dim]
+        own[GAP] = memory[i, at_dist] - memory[i, at_held]
+        own[MU] = mu if dim > 1 else 0.0
+        own[PATCH] = memory[i, at_friction + 2] / mu if dim > 3 and mu > 0.0 else 0.0
+        own[BOUNCE] = restitution_of(memory[i, at_solref], memory[i, at_solref + 1])
+        mine[NUMBER], mine[WAS], mine[FOUND] = -1, -1, i
+        kept += 1
+    for i in range(kept):
+        J[3 * kept + i] = spin[i]
+    return J[: 4 * kept], contact[:kept], tag[:kept]
+
+
+@kernel
+def identify(contact, tag, old_contact, old_tag, first_new):
+    """Number the contacts, in place, and say which of those of the last step each was, -1 where it is new; the first
+    number that is free then."""
+    taken = np.zeros(len(old_tag), np.bool_)
+    for i in range(len(tag)):
+        nearest, was = math.inf, -1
+        for j in range(len(old_tag)):
+            if taken[j] or tag[i, 0] != old_tag[j, 0] or tag[i, 1] != old_tag[j, 1]:
                 continue
             away = 0.0
-            for k in range(3):
-                away += (place[i, k] - old_place[j, k]) ** 2
+            for k in range(PLACE, PLACE + 3):
+                away += (contact[i, k] - old_contact[j, k]) ** 2
             if away < nearest:
-                nearest, was[i] = away, j
-        if was[i] >= 0:
-            taken[was[i]] = True
-            number[i] = old_id[was[i]]
+                nearest, was = away, j
+        tag[i, WAS] = was
+        if was >= 0:
+            taken[was] = True
+            tag[i, NUMBER] = old_tag[was, NUMBER]
         else:
-            number[i] = first_new
+            tag[i, NUMBER] = first_new
             first_new += 1
-    return number, was, first_new
+    return first_new
+
+
+@kernel
+def other_rows(efc_J, efc_error, efc_bound, efc_kind, efc_number, sizes, n):
+    """Rows (m, n), errors and bounds (m, 2) and keys (m,) of so many equality constraints, dry frictions and limits."""
+    equalities, frictions, limits = sizes
+    count = equalities + frictions + limits
+    rows, row, key = np.empty((count, n)), np.empty((count, 2)), np.empty(count, np.int64)
+    for i in range(count):
+        for j in range(n):
+            rows[i, j] = efc_J[n * i + j]
+        dry = equalities <= i < equalities + frictions
+        row[i, ERROR] = 0.0 if dry else efc_error[i]
+        row[i, BOUND] = np.inf if i < equalities else efc_bound[i] if dry else -np.inf
+        key[i] = 8 * efc_number[i] + efc_kind[i]
+    return rows, row, key
+
+
+@kernel
+def met(contact, row):
+    """The same contacts and rows without overlaps, and constraints without errors: they need only not get worse."""
+    contact, row = contact.copy(), row.copy()
+    for i in range(len(contact)):
+        contact[i, GAP] = max(contact[i, GAP], 0.0)
+    for i in range(len(row)):
+        if row[i, BOUND] == np.inf or (row[i, BOUND] == -np.inf and row[i, ERROR] < 0.0):
+            row[i, ERROR] = 0.0
+    return contact, row
 
 
 @kernel

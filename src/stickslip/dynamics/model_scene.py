@@ -36,7 +36,7 @@ def add_scene(mujoco: Any, spec: Any, scene: Scene) -> list[str]:
             body.explicitinertial, body.mass, body.ipos = True, float(model.mass[b]), [0.0, 0.0, 0.0]
             body.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
         for i in np.flatnonzero(model.shape_body == b):
-            add_shape(mujoco, body, model, int(i), names[b])
+            add_shape(mujoco, spec, body, model, int(i), names[b])
     moving = bool(state.velocity[: len(names)].any())
     pushed = bool(model.force.any() or model.torque.any() or drives)
     said = (
@@ -58,14 +58,15 @@ def refuse(scene: Scene, model: Model) -> None:
             raise InputError(f"load_model: the scene {what}, expected {expected}")
 
 
-def add_shape(mujoco: Any, body: Any, model: Model, i: int, name: str) -> None:
-    """One geom."""
+def add_shape(mujoco: Any, spec: Any, body: Any, model: Model, i: int, name: str) -> None:
+    """One geom; of a hull, with its corners as a mesh."""
     kinds = {
         Shape.PLANE: mujoco.mjtGeom.mjGEOM_PLANE,
         Shape.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE,
         Shape.BOX: mujoco.mjtGeom.mjGEOM_BOX,
         Shape.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
         Shape.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER,
+        Shape.HULL: mujoco.mjtGeom.mjGEOM_MESH,
     }
     shape, material = Shape(int(model.shape[i])), int(model.shape_material[i])
     own = model.friction_static[material, material]
@@ -73,9 +74,16 @@ def add_shape(mujoco: Any, body: Any, model: Model, i: int, name: str) -> None:
     turn = np.empty(4)
     mujoco.mju_mat2Quat(turn, np.ascontiguousarray(model.shape_rotation[i]).ravel())
     others = int((model.shape_body[:i] == model.shape_body[i]).sum())
+    own_name = name if others == 0 else f"{name} {others}"
+    mesh = {}
+    if shape == Shape.HULL:
+        first, last = model.hull_range[i, :2]
+        spec.add_mesh(name=own_name, uservert=model.hull_corner[first:last].ravel().tolist())
+        mesh = {"meshname": own_name}
     body.add_geom(
-        name=name if others == 0 else f"{name} {others}",
+        name=own_name,
         type=kinds[shape],
+        **mesh,
         size=[0.0, 0.0, 1.0] if shape == Shape.PLANE else model.shape_size[i].tolist(),
         pos=model.shape_position[i].tolist(),
         quat=turn.tolist(),

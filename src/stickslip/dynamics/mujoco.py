@@ -17,12 +17,13 @@ A step of size h is MuJoCo's semi-implicit Euler step with impulses of rigid con
     M̂ (v⁺ - v) = h f(q, v) + Aᵀ p + Gᵀ ν,       q⁺ = q moved by h v⁺,       M̂ = M + h D + h² K                     (1)
 
 f: gravity, bias, springs, dampers, actuators, gravity compensation, fluid, what is applied. D has the damping of joints
-and, where the file asks for an implicit integrator, of actuators; K has the springs of joints that are stiff, h² k more
-than STIFF of the inertia, and their force is then that at the end of the step. Without contacts, limits, constraints
-and stiff springs (1) is mj_step's own.
+and, where the file asks for an implicit integrator, of actuators and tendons; K has the springs of joints that are
+stiff, h² k more than STIFF of the inertia, and their force is then that at the end of the step. Without contacts,
+limits, constraints and stiff springs (1) is mj_step's own.
 
 Limits are rows 0 <= λ ⊥ u + gap / h >= 0, dry friction of joints and tendons rows |λ| <= h f, equality constraints rows
-u + RECOVERY g / h = 0. What a file has that is not among these is named in `left_out`, and once in a ModelWarning.
+u + RECOVERY g / h = 0, as limits that do not hold; large errors are taken back at √(2 BRAKE |g|) at most. What a file
+has that is not among these is named in `left_out`, and once in a ModelWarning.
 
 [1] Todorov, Erez, Tassa, MuJoCo: a physics engine for model-based control, IROS 2012. mujoco.readthedocs.io
 """
@@ -30,7 +31,6 @@ u + RECOVERY g / h = 0. What a file has that is not among these is named in `lef
 from __future__ import annotations
 
 import copy
-import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -42,7 +42,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.checks import checked, fraction, not_negative, number, shown, truth, vector
+from stickslip.checks import (
+    checked,
+    either,
+    fraction,
+    instance,
+    mapping,
+    not_negative,
+    number,
+    shown,
+    text,
+    truth,
+    vector,
+    whole,
+)
 from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import (
     DIFFERENCE,
@@ -53,7 +66,25 @@ from stickslip.dynamics.generalized import (
     Instant,
 )
 from stickslip.dynamics.model_files import OWNER, compiled, part_links, read_spec
-from stickslip.dynamics.model_rows import contact_rows, effective_mass, identify, reach
+from stickslip.dynamics.model_rows import (
+    BOUNCE,
+    BOUND,
+    ERROR,
+    FRAME,
+    GAP,
+    MU,
+    NUMBER,
+    PATCH,
+    PLACE,
+    TAGS,
+    WAS,
+    WIDTH,
+    contact_rows,
+    effective_mass,
+    found_rows,
+    identify,
+    reach,
+)
 from stickslip.dynamics.model_scene import TIME_CONSTANT, add_scene, damping_ratio
 from stickslip.dynamics.pinocchio import FramePoint, contact_axes
 from stickslip.errors import InputError, ModelWarning
@@ -65,6 +96,7 @@ STIFF = 0.25  # h² k / M from which a spring is taken at the end of the step
 RECOVERY = 0.2  # share of the error of an equality constraint that a step takes back
 NEAR = 1e-3  # contacts this far apart are found whatever moves   [m]
 NEAR_LIMIT = 1e-2  # limits this far away are found whatever moves   [rad, m]
+NO_CONTACTS = np.zeros((0, 1)), np.zeros((0, 2), np.int32), (0,) * 8  # as `contact_memory` has them
 SOFT_FLAGS = ("mjENBL_SLEEP", "mjENBL_IPC", "mjENBL_SPECULATIVE", "mjENBL_OVERRIDE")  # of MuJoCo's own solver
 
 
@@ -72,24 +104,84 @@ class Now(NamedTuple):
     """A model at an instant, all that a step needs."""
 
     M: Dense  # (n, n)
-    force: Vector  # (n,)   f of (1)
+    start: Dense  # (2, n)   v, and f of (1)
     q: Vector  # (p,)
-    v: Vector  # (n,)
-    A: Dense  # (3 nc, n)
-    spin: Dense  # (nc, n)
-    gap: Vector  # (nc,)   [m]
-    mu: Vector  # (nc,)
-    patch: Vector  # (nc,)   e_r   [m]
-    restitution: Vector  # (nc,)
-    geom: Indices  # (nc, 2)   the first and the second, to which the normal points
-    place: Dense  # (nc, 3)   [m]
-    frame: Dense  # (nc, 9)   normal, tangent, other tangent
-    number: Indices  # (nc,)   of the contact, the same in all steps in which it goes on
-    was: Indices  # (nc,)   which of the contacts of the step before it was, -1 where it is new
+    J: Dense  # (4 nc, n)   rows of contacts, and then those of spin
+    contact: Dense  # (nc, WIDTH)   the numbers of contacts, by the columns of model_rows.py
+    tag: Indices  # (nc, TAGS)   geoms, numbers, and which of the contacts of the step before they were
     rows: Dense  # (m, n)   equality constraints, dry friction, limits
-    error: Vector  # (m,)   of constraints; distances of limits; 0 of friction
-    bound: Vector  # (m,)   of friction   [N, N m]; inf of constraints, -inf of limits
+    row: Dense  # (m, 2)   errors and bounds of these
     key: Indices  # (m,)   of a row, the same in all steps in which it is there
+    first_new: int  # number that no contact has had
+
+    @property
+    def v(self) -> Vector:
+        return self.start[0]
+
+    @property
+    def force(self) -> Vector:
+        return self.start[1]
+
+    @property
+    def A(self) -> Dense:
+        """(3 nc, n)"""
+        return self.J[: 3 * len(self.contact)]
+
+    @property
+    def spin(self) -> Dense:
+        """(nc, n)"""
+        return self.J[3 * len(self.contact) :]
+
+    @property
+    def gap(self) -> Vector:
+        return self.contact[:, GAP]
+
+    @property
+    def mu(self) -> Vector:
+        return self.contact[:, MU]
+
+    @property
+    def patch(self) -> Vector:
+        """(nc,) e_r   [m]"""
+        return self.contact[:, PATCH]
+
+    @property
+    def restitution(self) -> Vector:
+        return self.contact[:, BOUNCE]
+
+    @property
+    def place(self) -> Dense:
+        return self.contact[:, PLACE:FRAME]
+
+    @property
+    def frame(self) -> Dense:
+        """(nc, 9) normal, tangent, other tangent"""
+        return self.contact[:, FRAME:]
+
+    @property
+    def geom(self) -> Indices:
+        """(nc, 2) the first and the second, to which the normal points"""
+        return self.tag[:, :2]
+
+    @property
+    def number(self) -> Indices:
+        """(nc,) of the contact, the same in all steps in which it goes on"""
+        return self.tag[:, NUMBER]
+
+    @property
+    def was(self) -> Indices:
+        """(nc,) which of the contacts of the step before it was, -1 where it is new"""
+        return self.tag[:, WAS]
+
+    @property
+    def error(self) -> Vector:
+        """(m,) of constraints; distances of limits; 0 of friction"""
+        return self.row[:, ERROR]
+
+    @property
+    def bound(self) -> Vector:
+        """(m,) of friction   [N, N m]; inf of constraints, -inf of limits"""
+        return self.row[:, BOUND]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,20 +236,23 @@ class LoadedModel:
         return np.array(self.model.qpos0)
 
     def keyframe(self, name: str | int) -> Vector:
-        """(p,) the coordinates of a keyframe of the file."""
+        """(p,) the coordinates of a keyframe of the file, by its name, or its number where it has none."""
+        name = either(text, whole, expected="the name of a keyframe")(self.name, "keyframe", name)
         known = [self.model.key(i).name or str(i) for i in range(self.model.nkey)]
         if str(name) not in known:
             listed = ", ".join(known) or "none, for the file has no keyframes"
             raise InputError(f"{self.name}: keyframe is {name!r}, expected one of {listed}")
         return np.array(self.model.key_qpos[known.index(str(name))])
 
+    @checked(joints=mapping)
     def pose(self, joints: Mapping[str, float] | None = None, start: ArrayLike | None = None) -> Vector:
         """q with these hinges and sliders at these angles or travels (rad, m), the others as in `start`, or at home."""
         q = self.home.copy() if start is None else vector(self.name, "start", start, self.coordinates).copy()
         for name, value in (joints or {}).items():
-            q[self.coordinate(name)] = value
+            q[self.coordinate(name)] = number(self.name, f"joints[{name!r}]", value)
         return q
 
+    @checked(joint=text)
     def coordinate(self, joint: str) -> int:
         """The place of a hinge or slider in q."""
         if joint not in self.joints:
@@ -169,14 +264,14 @@ class LoadedModel:
 
     def actuator(self, name: str) -> int:
         """The place of an actuator in the controls."""
-        if name not in self.actuators:
+        if text(self.name, "actuator", name) not in self.actuators:
             known = ", ".join(self.actuators) or "none, for the file has none"
             raise InputError(f"{self.name}: actuator is {name!r}, expected one of {known}")
         return self.actuators.index(name)
 
     def body(self, name: str) -> int:
         """The number of a body."""
-        if name not in self.bodies:
+        if text(self.name, "body", name) not in self.bodies:
             raise InputError(f"{self.name}: body is {name!r}, expected one of {', '.join(self.bodies)}")
         return self.bodies.index(name)
 
@@ -216,8 +311,9 @@ class LoadedModel:
 
     def instant(self, q: Vector, v: Vector, time: float = 0.0) -> Instant:
         """All that the model says at (q, v), with the contacts that are there; those that touch, and a little apart."""
-        here, n = self.here, self.velocities
-        here.time = time
+        here = self.here
+        q, v = vector(self.name, "q", q, self.coordinates), vector(self.name, "v", v, self.velocities)
+        here.time = number(self.name, "time", time)
         now, speed = here.look(q, v), float(np.abs(v).max(initial=0.0))
         m = int(np.isposinf(now.bound).sum())
         drift, constraint_drift = np.zeros(len(now.A)), np.zeros(m)
@@ -246,7 +342,7 @@ class LoadedModel:
                 restitution=now.restitution,
                 patch=now.patch,
                 place=now.place,
-                spin=now.spin.reshape(-1, n),
+                spin=now.spin,
                 others=self.row_words(now, m),
             ),
         )
@@ -276,6 +372,7 @@ class LoadedModel:
                 m.geom_solref[:] = m.pair_solref[:] = TIME_CONSTANT, damping_ratio(restitution)
         return replace(self, model=both[0], original=both[1])
 
+    @checked(points=instance(FramePoint))
     def with_points(self, *points: FramePoint) -> GeneralizedSystem:
         """The same mechanism with fixed contact points instead of its own shapes, for jam maps and families of poses.
 
@@ -304,7 +401,7 @@ def contact_drift(now: Now, ahead: Now, behind: Now, v: Vector, e: float) -> Vec
     """Ȧ v of contacts: along the normal by the rates of the gap, along tangents by the velocity in space."""
     drift = np.zeros((len(now.gap), 3))
     sides = [side.A.reshape(-1, 3, v.size) @ v for side in (ahead, behind)]
-    order = [identify(now.geom, now.place, s.geom, s.place, s.number, 0)[1] for s in (ahead, behind)]
+    order = [same_contacts(now, side) for side in (ahead, behind)]
     for i, (k, j) in enumerate(zip(*order, strict=True)):
         if k < 0 or j < 0:
             if now.gap[i] > 0:
@@ -316,6 +413,13 @@ def contact_drift(now: Now, ahead: Now, behind: Now, v: Vector, e: float) -> Vec
         drift[i] = now.frame[i].reshape(3, 3) @ difference / (2 * e)
         drift[i, 0] = (sides[0][k, 0] - sides[1][j, 0]) / (2 * e)
     return drift.ravel()
+
+
+def same_contacts(now: Now, other: Now) -> Indices:
+    """(nc,) which of the contacts of another instant each is, -1 where it is none."""
+    tag = now.tag.copy()
+    identify(now.contact, tag, other.contact, other.tag, 0)
+    return tag[:, WAS]
 
 
 class Run:
@@ -332,23 +436,30 @@ class Run:
             for a in (m.body_parentid, m.body_dofnum, m.body_dofadr, m.dof_parentid, m.body_rootid)
         )
         self.geom_body = np.ascontiguousarray(m.geom_bodyid, np.int64)
-        self.dof_body = np.ascontiguousarray(m.dof_bodyid, np.int64)
-        self.size = body_sizes(m)
-        self.speed = np.zeros((m.nbody, 6))
+        d, parent, root = self.data, self.tree[0], self.tree[4]
+        self.space = self.geom_body, self.tree, d.subtree_com, d.cdof
+        dof_body, speed = np.ascontiguousarray(m.dof_bodyid, np.int64), np.zeros((m.nbody, 6))
+        self.motion = dof_body, parent, root, d.subtree_com, d.xipos, d.cdof, body_sizes(m), speed
+        self.settings, self.geom_gap = m.opt, m.geom_gap
         self.ignore_contacts = int(m.opt.disableflags) | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self.find_contacts = int(m.opt.disableflags)
         self.gaps = np.array(loaded.original.geom_gap), np.array(loaded.original.pair_gap)
         self.springs, self.spring_dof = springs_of(m)
         self.damping = np.array(m.dof_damping)
-        self.servo = implicit_servos(mujoco, m)
+        self.servo, self.cords = implicit_servos(mujoco, m), implicit_tendons(mujoco, m)
         self.none = np.zeros((0, 0))
         self.time = 0.0
         self.forget()
 
     def forget(self) -> None:
         """The contacts of the step before."""
-        self.known = np.zeros((0, 2), np.int64), np.zeros((0, 3)), np.zeros(0, np.int64)
-        self.next_number = 0
+        self.known = np.zeros((0, WIDTH)), np.zeros((0, TAGS), np.int64)
+        self.memory: tuple[Any, ...] = NO_CONTACTS
+        self.first_new = 0
+
+    def remember(self, now: Now) -> None:
+        """The contacts of a step that was made."""
+        self.known, self.first_new = (now.contact, now.tag), now.first_new
 
     def reset(self) -> None:
         """Activations, controls and time as at the start."""
@@ -360,10 +471,15 @@ class Run:
 
     def place(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Kinematics and M at q."""
-        m, d, mj = self.model, self.data, self.mujoco
+        d = self.data
         d.qpos[:] = q
         d.qvel[:] = 0.0 if v is None else v
         d.time = self.time
+        self.settle()
+
+    def settle(self) -> None:
+        """The same where the data are."""
+        m, d, mj = self.model, self.data, self.mujoco
         mj.mj_kinematics(m, d)
         mj.mj_comPos(m, d)
         mj.mj_tendon(m, d)
@@ -376,13 +492,13 @@ class Run:
         return M
 
     def smooth_force(self) -> Vector:
-        """f of (1), where `place` has put it; constraints have been made or are none."""
+        """f of (1), where `place` has put it, in MuJoCo's memory; constraints have been made or are none."""
         m, d, mj = self.model, self.data, self.mujoco
         mj.mj_transmission(m, d)
         mj.mj_fwdVelocity(m, d)
         mj.mj_fwdActuation(m, d)
         mj.mj_fwdAcceleration(m, d)
-        return np.array(d.qfrc_smooth)
+        return d.qfrc_smooth
 
     def look(self, q: ArrayLike, v: ArrayLike, h: float = 0.0) -> Now:
         """All that a step of size h needs from (q, v)."""
@@ -391,56 +507,47 @@ class Run:
 
     def now(self, h: float) -> Now:
         """The same where `place` has put it."""
+        self.find(h)
+        return self.gathered()
+
+    def find(self, h: float) -> None:
+        """MuJoCo's part of it: contacts that a step of size h may close, constraints, forces."""
         m, d, mj = self.model, self.data, self.mujoco
-        v = np.array(d.qvel)
-        parent, root = self.tree[0], self.tree[4]
-        far = reach(v, h, self.dof_body, parent, root, d.subtree_com, d.xipos, d.cdof, self.size, self.speed)
-        half = 0.5 * (NEAR + far)  # MuJoCo adds those of the two geoms
-        np.add(self.gaps[0], half, out=m.geom_gap)
+        half = 0.5 * (NEAR + reach(d.qvel, h, *self.motion))  # MuJoCo adds those of the two geoms
+        np.add(self.gaps[0], half, out=self.geom_gap)
         if m.npair:
             np.add(self.gaps[1], 2 * half, out=m.pair_gap)
         mj.mj_collision(m, d)
-        m.opt.disableflags = self.ignore_contacts
+        self.settings.disableflags = self.ignore_contacts
         mj.mj_makeConstraint(m, d)
-        m.opt.disableflags = self.find_contacts
-        force = self.smooth_force()
-        geom, place, frame, (A, spin, gap, mu, patch, bounce), _ = self.contacts_of(d)
-        number, was, self.next_number = identify(geom, place, *self.known, self.next_number)
-        self.known = geom, place, number
-        rows, error, bound, key = self.other_rows()
-        return Now(
-            self.mass(), force, np.array(d.qpos), v, A, spin, gap, mu, patch, bounce, geom, place, frame, number, was,
-            rows, error, bound, key,
-        )  # fmt: skip
+        self.settings.disableflags = self.find_contacts
+        self.smooth_force()
 
-    def contacts_of(self, d: Any) -> tuple[Indices, Dense, Dense, tuple[Any, ...], Any]:
-        """Geoms, places and frames of the contacts in some data that can move along their normal, what `contact_rows`
-        makes of them, and which they are."""
-        found = d.contact
-        fields = (found.dist, found.includemargin, found.pos, found.frame, found.friction, found.dim, found.solref)
-        dist, margin, place, frame, friction, dim, solref = (np.ascontiguousarray(each) for each in fields)
-        geom = found.geom.astype(np.int64)
-        where = self.geom_body, self.tree, d.subtree_com, d.cdof, self.model.nv
-        *of_contacts, moves = contact_rows(geom, dist, margin, place, frame, friction, dim, solref, *where)
-        if moves.all():
-            return geom, place, frame, tuple(of_contacts), moves
-        A, *others = of_contacts
-        kept = A.reshape(-1, 3, A.shape[1])[moves].reshape(-1, A.shape[1])
-        return geom[moves], place[moves], frame[moves], (kept, *(each[moves] for each in others)), moves
-
-    def other_rows(self) -> tuple[Dense, Vector, Vector, Indices]:
-        """Rows, errors, bounds and keys of equality constraints, dry friction and limits, as Now has them."""
+    def gathered(self) -> Now:
+        """What `find` found."""
         d = self.data
-        count = d.ne + d.nf + d.nl
-        if count == 0:
-            return np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
-        rows = np.array(d.efc_J[: count * self.model.nv]).reshape(count, -1)
-        error, bound = np.array(d.efc_pos[:count]), np.full(count, math.inf)
-        friction, limits = slice(d.ne, d.ne + d.nf), slice(d.ne + d.nf, count)
-        error[friction], bound[friction] = 0.0, d.efc_frictionloss[friction]
-        bound[limits] = -math.inf
-        key = 8 * d.efc_id[:count].astype(np.int64) + d.efc_type[:count]
-        return rows, error, bound, key
+        J, contact, tag, rows, row, key, first_new = found_rows(*self.found())
+        start = np.stack([d.qvel, d.qfrc_smooth])
+        return Now(self.mass(), start, np.array(d.qpos), J, contact, tag, rows, row, key, first_new)
+
+    def found(self) -> tuple[Any, ...]:
+        """The arguments of `found_rows`, most of them MuJoCo's own memory. Its contacts lie where they lay."""
+        d = self.data
+        count = d.ncon
+        if count > len(self.memory[0]):
+            self.memory = contact_memory(d.contact)
+        rows = d.efc_J, d.efc_pos, d.efc_frictionloss, d.efc_type, d.efc_id, d.ne, d.nf, d.nl
+        return *self.memory, count, *self.space, *rows, *self.known, self.first_new
+
+    def contacts_of(self, d: Any) -> tuple[Dense, Dense, Indices]:
+        """What `contact_rows` makes of the contacts in some data."""
+        memory, words, fields = contact_memory(d.contact) if d.ncon else NO_CONTACTS
+        return contact_rows(memory, words, fields, d.ncon, self.geom_body, self.tree, d.subtree_com, d.cdof)
+
+    def constraints(self) -> tuple[Dense, Vector]:
+        """Rows and errors of the equality constraints."""
+        d, n = self.data, self.model.nv
+        return np.array(d.efc_J[: d.ne * n]).reshape(-1, n), np.array(d.efc_pos[: d.ne])
 
     # a step
 
@@ -451,8 +558,12 @@ class Run:
     @property
     def implicit(self) -> tuple[Any, ...]:
         """What is taken at the end of a step: dampers, actuators, springs, their joints, and STIFF."""
-        servo = self.none if self.servo is None else self.servo_damping()
-        return self.damping, servo, self.springs, self.spring_dof, STIFF
+        more = self.none
+        if self.servo is not None:
+            more = self.servo_damping()
+        if self.cords is not None:
+            more = self.cord_damping() + (0.0 if more is self.none else more)
+        return self.damping, more, self.springs, self.spring_dof, STIFF
 
     def servo_damping(self) -> Dense:
         """What actuators add to D: momentᵀ diag(-∂force/∂velocity) moment."""
@@ -466,11 +577,19 @@ class Run:
         damped[limited & outside] = 0.0
         return moment.T @ (np.maximum(damped, 0.0)[:, None] * moment)
 
+    def cord_damping(self) -> Dense:
+        """What tendons add to D: Jᵀ diag(damping) J."""
+        m, d = self.model, self.data
+        J = np.zeros((m.ntendon, m.nv))
+        self.mujoco.mju_sparse2dense(J, d.ten_J, m.ten_J_rownnz, m.ten_J_rowadr, m.ten_J_colind)
+        return J.T @ (self.cords[:, None] * J)  # type: ignore[index]  # asked for only where there are
+
     def advance(self, v: Vector, h: float) -> None:
         """To the end of the step with the velocity v: q, activations and time by MuJoCo's Euler step."""
         m, d = self.model, self.data
-        m.opt.timestep = h
-        d.qacc[:] = (v - d.qvel) / h
+        self.settings.timestep = h
+        np.subtract(v, d.qvel, out=d.qacc)
+        d.qacc[:] /= h
         self.mujoco.mj_Euler(m, d)
         d.qvel[:] = v
         self.time = d.time
@@ -481,12 +600,12 @@ class Run:
         """G(q) of the equality constraints."""
         self.place(q)
         self.mujoco.mj_makeConstraint(self.model, self.data)
-        return self.other_rows()[0][: self.data.ne]
+        return self.constraints()[0]
 
     def held_error(self, q: Vector) -> Vector:
         self.place(q)
         self.mujoco.mj_makeConstraint(self.model, self.data)
-        return self.other_rows()[1][: self.data.ne]
+        return self.constraints()[1]
 
     def contact_point(self, point: FramePoint) -> ContactPoint:
         """A point of a body that may touch a plane."""
@@ -508,6 +627,30 @@ class Run:
         return ContactPoint(gap, rows, point.friction, point.friction_kinetic, point.restitution, name=point.frame)
 
 
+def contact_memory(found: Any) -> tuple[Any, Any, Any]:
+    """MuJoCo's contacts, of which there is at least one, as an array of numbers and one of integers, with a row each,
+    and where in a row is what; nothing is copied."""
+    fields = (
+        found.dist,
+        found.includemargin,
+        found.pos,
+        found.frame,
+        found.friction,
+        found.solref,
+        found.geom,
+        found.dim,
+    )
+    first = fields[0]
+    size = first.strides[0] // first.itemsize
+    memory = np.lib.stride_tricks.as_strided(first, (len(first), size), (first.strides[0], first.itemsize))
+    start = address(first)
+    return memory, memory.view(np.int32), tuple((address(each) - start) // each.itemsize for each in fields)
+
+
+def address(values: Any) -> int:
+    return int(values.__array_interface__["data"][0])
+
+
 def body_sizes(m: Any) -> Vector:
     """(nb,) how far the shapes of a body reach from its centre of mass; planes do not turn."""
     size = np.zeros(m.nbody)
@@ -522,10 +665,19 @@ def springs_of(m: Any) -> tuple[Vector, Indices]:
     return np.array(m.jnt_stiffness[sprung], float), np.array(m.jnt_dofadr[sprung], np.int64)
 
 
+def is_implicit(mujoco: Any, m: Any) -> bool:
+    """Does the file ask for an implicit integrator?"""
+    return m.opt.integrator in (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
+
+
+def implicit_tendons(mujoco: Any, m: Any) -> Vector | None:
+    """The damping of tendons, where it is taken at the end of a step."""
+    return np.array(m.tendon_damping) if is_implicit(mujoco, m) and m.tendon_damping.any() else None
+
+
 def implicit_servos(mujoco: Any, m: Any) -> tuple[Vector, Vector] | None:
     """∂force/∂velocity of actuators, constant and by control, where the file asks for an implicit integrator."""
-    implicit = (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
-    if m.nu == 0 or m.opt.integrator not in implicit or m.nu != len(m.actuator_biastype):
+    if m.nu == 0 or not is_implicit(mujoco, m) or m.nu != len(m.actuator_biastype):
         return None
     bias = np.where(m.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE, m.actuator_biasprm[:, 2], 0.0)
     gain = np.where(m.actuator_gaintype == mujoco.mjtGain.mjGAIN_AFFINE, m.actuator_gainprm[:, 2], 0.0)
@@ -563,7 +715,7 @@ def load_model(
     if scene is not None:
         notes += add_scene(mujoco, spec, scene)
     original = compiled(mujoco, spec, file, notes)
-    if file.suffix == ".urdf" and part_links(mujoco, spec, original, notes):
+    if part_links(mujoco, spec, original, notes, all_links=file.suffix == ".urdf"):
         original = compiled(mujoco, spec, file, notes)
     if original.nv == 0:
         free = "" if file.suffix != ".urdf" or floating else ", or floating=True"
@@ -610,6 +762,9 @@ def not_mapped(mujoco: Any, m: Any) -> list[str]:
     uneven = int((m.pair_friction[:, 0] != m.pair_friction[:, 1]).sum())
     coriolis = m.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICIT
     runge = m.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4
+    implicit = is_implicit(mujoco, m)
+    muscles = implicit and (m.actuator_gaintype == mujoco.mjtGain.mjGAIN_MUSCLE).any()
+    fluid = implicit and (m.opt.density > 0 or m.opt.viscosity > 0)
     flags = [name for name in SOFT_FLAGS if m.opt.enableflags & int(getattr(mujoco.mjtEnableBit, name))]
     said = (
         (rolling, f"rolling friction of {rolling} geoms or pairs (condim 6) left out, their spin kept"),
@@ -620,6 +775,8 @@ def not_mapped(mujoco: Any, m: Any) -> list[str]:
         (m.nplugin, f"{m.nplugin} plugins run as in MuJoCo, their contacts left out"),
         (runge, "steps are semi-implicit Euler's, not the Runge-Kutta steps that the file asks for"),
         (coriolis, "Coriolis forces are those of the start of a step, not implicit as the file asks for"),
+        (muscles, "muscles pull as at the start of a step, not implicitly as the file asks for"),
+        (fluid, "a fluid drags as at the start of a step, not implicitly as the file asks for"),
         (flags, f"settings of MuJoCo's own solver left out: {', '.join(flags)}"),
         (m.opt.noslip_iterations, "noslip_iterations left out, for nothing slips that should not"),
     )

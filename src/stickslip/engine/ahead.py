@@ -42,12 +42,19 @@ def set_off(state, trial, reach):
     """Before a trial: where bodies are, and that contacts are those that touch."""
     for b in range(reach.size):
         reach[b] = 0.0
+    put(state, trial)
+
+
+@bare
+def put(state, image):
+    """image <- state."""
+    for b in range(state.position.shape[0]):
         for r in range(3):
-            trial.position[b, r] = state.position[b, r]
+            image.position[b, r] = state.position[b, r]
         for r in range(4):
-            trial.quaternion[b, r] = state.quaternion[b, r]
+            image.quaternion[b, r] = state.quaternion[b, r]
         for r in range(6):
-            trial.velocity[b, r] = state.velocity[b, r]
+            image.velocity[b, r] = state.velocity[b, r]
 
 
 @bare

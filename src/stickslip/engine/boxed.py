@@ -15,7 +15,8 @@ from numba.core import types
 from numba.experimental import structref
 
 from stickslip.engine.copies import keep_copy, no_copies, start_copy
-from stickslip.engine.march import DONE, FRESH, march
+from stickslip.engine.march import DONE, FRESH, HELP, march
+from stickslip.engine.slabs import help_out
 from stickslip.jit import kernel
 
 FIELDS = ("state", "rules", "work", "memory", "record", "copies")
@@ -64,9 +65,13 @@ def advance(box, times, first, island):
     `island`. Returns how often it was filled, the steps in the record, and why it ended, as `march` does. Where there
     are copies the record has one step, and the scene begins anew with each copy.
 
-    Python calls the loop by no other kernel: it is by far the largest, and would be compiled again for each."""
+    Python calls the loop by no other kernel: it is by far the largest, and would be compiled again for each. So helpers
+    of a large scene (engine/slabs.py) call it too, with HELP instead of an island."""
     state, rules, work, memory, record = box.state, box.rules, box.work, box.memory, box.record
     copies, made = box.copies, first
+    if island == HELP:
+        help_out(work, rules)
+        return 0, first, DONE
     for k in range(times):
         if copies.steps > 0 and island == FRESH:
             start_copy(copies, state, rules, work, memory)

@@ -8,16 +8,25 @@ makes its motion unique: redundant rigid contacts may share a load in many ways,
 
 A step that is not solved does not end a comparison: the run goes on from the best impulses found, and the outcome
 counts such steps.
+
+The runs are independent: with `engine` they are a sweep (sweeps/sweep.py), on all cores or on a cluster, and with
+`keep` its table and their trajectories are in a folder, from which the same call goes on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from stickslip.checks import path as file_path
 from stickslip.engine.running import count_steps
 from stickslip.engine.simulate import run_scene
 from stickslip.engine.trajectory import Trajectory
@@ -71,6 +80,7 @@ class Comparison:
     body: str
     reference: Outcome
     outcomes: tuple[Outcome, ...]
+    folder: Any = field(default=None, repr=False)  # of its trajectories, where it goes away with this
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
@@ -89,11 +99,17 @@ def compare(
     tol: float | None = None,
     reference_solver: Solver | None = None,
     announce: Callable[[str], None] = lambda text: None,
+    *,
+    engine: str | Executor | None = None,
+    workers: int | None = None,
+    keep: str | os.PathLike[str] | None = None,
 ) -> Comparison:
     """Run all formulations with all steps; `announce` is told what runs next.
 
     `body`: whose motion is compared, the first free one where none is given. `solver` and `tol` hold for all but the
-    reference, and where none is given each formulation has its own; `reference_solver` brings its own tol.
+    reference, and where none is given each formulation has its own; `reference_solver` brings its own tol. `engine`,
+    `workers`: those of `sweep`, for all runs at once; one after the other where None. `keep`: a folder for what is
+    done, from which the same comparison goes on if it was stopped.
     """
     if not (formulations and dts):
         raise InputError("compare: there is no formulation or no dt, expected one at least")
@@ -103,20 +119,79 @@ def compare(
     chosen = scene.description(first_free_body(scene) if body is None else body).name
     name, law = reference_law(scene)
     reference_tol = REFERENCE_TOL if reference_solver is None else None
-    announce(f"reference: {name}, dt {finest:g} s")
-    run = run_scene(scene, duration, finest, law, reference_solver, reference_tol, keep_going=True)
-    reference = Outcome(name, run, run.position(chosen)[-1], float(turn(run, chosen)[-1]), 0.0, 0.0)
+    asked = [Asked(name, finest, law, reference_solver, reference_tol)]
+    asked += [Asked(name, dt, friction, solver, tol) for dt in dts for name, friction in formulations.items()]
+    one_run = OneRun(scene, duration, tuple(asked))
+    folder = None
+    if engine is None and keep is None:
+        runs = []
+        for number, each in enumerate(asked):
+            announce(f"{each.name}, dt {each.dt:g} s")
+            runs.append(one_run(number))
+    else:
+        folder = tempfile.TemporaryDirectory(prefix="stickslip-") if keep is None else None
+        runs = all_at_once(one_run, engine or "threads", workers, keep if folder is None else folder.name, announce)
+    ends = [(run.position(chosen)[-1], float(turn(run, chosen)[-1])) for run in runs]
+    outcomes = [
+        Outcome(each.name, run, end, turned, float(np.linalg.norm(end - ends[0][0])), turned - ends[0][1])
+        for each, run, (end, turned) in zip(asked, runs, ends, strict=True)
+    ]
+    return Comparison(chosen, outcomes[0], tuple(outcomes[1:]), folder)
 
-    def outcomes() -> Iterator[Outcome]:
-        for dt in dts:
-            for name, friction in formulations.items():
-                announce(f"{name}, dt {dt:g} s")
-                run = run_scene(scene, duration, dt, friction, solver, tol, keep_going=True)
-                position, turned = run.position(chosen)[-1], float(turn(run, chosen)[-1])
-                error = float(np.linalg.norm(position - reference.position))
-                yield Outcome(name, run, position, turned, error, turned - reference.turn)
 
-    return Comparison(chosen, reference, tuple(outcomes()))
+@dataclass(frozen=True)
+class Asked:
+    """A run of a comparison."""
+
+    name: str
+    dt: float
+    friction: Formulation
+    solver: str | Solver | None
+    tol: float | None
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """The function of the sweep that a comparison is."""
+
+    scene: Scene
+    duration: float
+    asked: tuple[Asked, ...]
+
+    def __call__(self, number: int) -> Trajectory:
+        each = self.asked[int(number)]
+        return run_scene(
+            self.scene, self.duration, each.dt, each.friction, each.solver, each.tol, keep_going=True, progress=False
+        )
+
+    def __repr__(self) -> str:
+        """The same whenever it is made of the same scene: by this a sweep is known again."""
+        numbers = {name: value for name, value in vars(self.scene).items() if not name.startswith("_")}
+        return f"comparison of {self.duration!r} s of {numbers!r}: {self.asked!r}"
+
+
+def all_at_once(
+    one_run: OneRun,
+    engine: str | Executor,
+    workers: int | None,
+    keep: str | os.PathLike[str] | None,
+    announce: Callable[[str], None],
+) -> list[Trajectory]:
+    """All runs on an engine, kept in a folder."""
+    from stickslip.sweeps.sweep import FailedRuns, made_folder, sweep
+
+    folder, numbers = made_folder(file_path("compare", "keep", keep)), list(range(len(one_run.asked)))
+    announce(f"{len(numbers)} runs at once")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FailedRuns)
+        found = sweep(
+            one_run, samples={"number": numbers}, measure="residual", engine=engine, workers=workers, keep=folder,
+            out=os.path.join(folder, "table.h5"), progress=False,
+        )  # fmt: skip
+    for number in found.failed.tolist():
+        each = one_run.asked[number]
+        raise InputError(f"compare: {each.name} with dt {each.dt:g} s has no run: {found.reason(number)}")
+    return [found.run(number) for number in numbers]
 
 
 def first_free_body(scene: Scene) -> str:

@@ -101,7 +101,7 @@ def start_copy(copies, state, rules, work, memory):
     memory.known[0] = 0
     for i in range(memory.joint.size):
         memory.joint[i] = 0.0
-    begin(state, rules, work)
+    begin(state, rules, work, memory)
 
 
 @bare

@@ -12,7 +12,7 @@ from stickslip.dynamics.motion import drift
 from stickslip.engine.boxed import ALONE, advance, boxed
 from stickslip.engine.finish import begin
 from stickslip.engine.interrupts import uninterrupted
-from stickslip.engine.march import FRESH, LOOK, Ended, once_more
+from stickslip.engine.march import FRESH, HELP, LOOK, Ended, once_more
 from stickslip.engine.outside import (
     Solved,
     finish_sweeps,
@@ -45,7 +45,9 @@ from stickslip.engine.rows import (
     room_to_work,
 )
 from stickslip.engine.running import not_finite
-from stickslip.engine.settle import tried_again
+from stickslip.engine.settle import IN_A_ROW, tried_again
+from stickslip.engine.slabs import LARGE
+from stickslip.engine.team import helped
 from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.friction.active import ActiveRows, held_by_bristles
 from stickslip.friction.coulomb import Coulomb
@@ -77,6 +79,14 @@ class StepNotSolved(Exception):
         self.members = members
 
 
+class JointsLost(StepNotSolved):
+    """A step came to positions in which a joint is further apart than accepted; the state is as it was before."""
+
+    def __init__(self, joint: int, share: float) -> None:
+        Exception.__init__(self)
+        self.joint, self.share = joint, share
+
+
 class Engine:
     """Steps of size h of a model, from a state that it moves."""
 
@@ -93,14 +103,16 @@ class Engine:
         scheme: Scheme | None = None,
         accept: float | None = None,
         effort: int | None = None,
+        threads: int = 1,
     ) -> None:
+        self.threads = threads
         self.model, self.state, self.drives = model, state, drives
         self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
         self.tol = step_tolerance(formulation, solver, tol)
         self.accept = accepted(self.tol, accept)
         self.rules = rules_of(
             formulation, h, self.tol, self.accept, checked_effort(effort), is_auto(solver),
-            check_scheme(scheme or formulation.scheme), drives.frictions is not None,
+            check_scheme(scheme or formulation.scheme), drives.frictions is not None, keep_going,
         )  # fmt: skip
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
@@ -116,11 +128,13 @@ class Engine:
         for array, value in zip(self.state, state, strict=True):
             array[:] = value
         self.memory, self.made, self.box = memory, made, None
-        begin(self.state.copy(), self.rules, self.work)  # a copy: that it keeps to its joints is to change no bit of it
+        begin(
+            self.state.copy(), self.rules, self.work, self.memory
+        )  # a copy: that it keeps to its joints is to change no bit of it
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""
-        begin(self.state, self.rules, self.work)
+        begin(self.state, self.rules, self.work, self.memory)
 
     @property
     def h(self) -> float:
@@ -153,6 +167,13 @@ class Engine:
             with uninterrupted():
                 self.box = boxed(self.state, self.rules, self.work, self.memory, self.room, ALONE)
 
+    def advance(self, box: Any, times: int, first: int, island: int) -> Any:
+        """The loop, on several threads where there are enough contacts for that."""
+        if self.threads == 1 or self.work.contacts.capacity < LARGE:
+            return advance(box, times, first, island)
+        with helped(self.work.slabs.post, self.threads, lambda: advance(box, 0, 0, HELP)):
+            return advance(box, times, first, island)
+
     def march(self, steps: int, room: int) -> tuple[Record, int, Ended]:
         """Up to `steps` steps, recorded, over what was recorded before; also how many were made, and why it ended: DONE
         or FULL."""
@@ -166,7 +187,7 @@ class Engine:
         while True:
             self.pack()
             with uninterrupted():
-                _, now, ended = advance(self.box, 1, at, island)
+                _, now, ended = self.advance(self.box, 1, at, island)
                 self.made += now - at
             at = now
             if ended in (Ended.DONE, Ended.FULL):
@@ -181,6 +202,9 @@ class Engine:
         if ended == Ended.ASKS:
             self.tell_friction()
             return 0
+        if ended == Ended.LOOSE:
+            self.restart()
+            raise JointsLost(int(self.work.count[ISLAND]), float(self.work.residual[0]))
         return self.outside()
 
     def tell_friction(self) -> None:
@@ -249,6 +273,8 @@ class Engine:
             exact, due = members.size <= self.rules.exact, tried_again(members, int(count[ACTIVE]), work.answer.waited)
             newest = self.with_newest(rows, members)
             solved = finish_sweeps(self.formulation, newest, self.tol, self.accept, exact, exact or due)
+            if due and not exact and solved.status != Status.SOLVED:  # nor would the next step, from here
+                work.answer.waited[contacts] += IN_A_ROW
         else:
             new = ~work.answer.known[contacts]
             solved = solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
@@ -366,7 +392,7 @@ def checked_effort(effort: int | None) -> int:
 
 def rules_of(
     formulation: Formulation, h: float, tol: float, accept: float, effort: int, auto: bool, scheme: Scheme,
-    asks: bool = False,
+    asks: bool = False, keep_going: bool = False,
 ) -> Rules:  # fmt: skip
     law = formulation.law(h)
     return Rules(
@@ -377,6 +403,7 @@ def rules_of(
         associated=formulation.cone_law == "associated",
         asks=asks,
         relaxes_friction=formulation.relaxes_friction,
+        stops=not keep_going,
         euler=scheme == "euler",
         sweeps=SWEEPS,
         effort=effort,

@@ -15,11 +15,23 @@ import numpy as np
 
 from stickslip.collision.contacts import plain
 from stickslip.dynamics.contact_rows import fill_frame, push
-from stickslip.dynamics.held import NOTABLE, articulate, fasten, follow, halve, hold, rates, row_rate, set_out
+from stickslip.dynamics.held import (
+    NOTABLE,
+    articulate,
+    articulate_braced,
+    fasten,
+    follow,
+    halve,
+    hold,
+    rates,
+    row_rate,
+    set_out,
+)
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, move
-from stickslip.engine.prepare import copy
-from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ITERATIONS, JOINT, METHOD, STATUS
+from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move
+from stickslip.engine.ahead import put
+from stickslip.engine.prepare import copy, hold_free
+from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import TAKES_PART, bounced_share
 from stickslip.jit import bare, inlined
@@ -32,13 +44,50 @@ INEXACT, STALLED = int(Status.INEXACT), int(Status.STALLED)
 
 
 @bare
-def begin(state, rules, work):
-    """What a run does before its first step: factors of the joints, and velocities that keep to them."""
-    if work.held.wanted.size > 0:
-        articulate(work.held, state, rules.law.h)
-        rates(work.held, state.velocity, False)
-        hold(work.held, 0.0, state.velocity)
-        follow(work.held, state)
+def begin(state, rules, work, memory):
+    """What a run does before its first step: factors of the joints, and velocities that keep to them. The impulses of
+    joints are those that are remembered, or about what the first step would have without contacts: what makes its
+    velocities keep to them where they lead to."""
+    held, h, free = work.held, rules.law.h, work.answer.free
+    if held.wanted.size == 0:
+        return
+    for b in range(held.added.shape[0]):
+        for r in range(3):
+            for c in range(3):
+                held.added[b, r, c] = 0.0
+    if nothing(memory.joint):
+        put(state, work.trial)
+        drift(work.trial, h)
+        articulate(held, work.trial, h)
+        copy(state.velocity, free)
+        for b in range(free.shape[0]):
+            if work.free[b]:
+                for r in range(3):
+                    free[b, r] += h * (
+                        work.bodies.gravity[r] + work.bodies.inverse_mass[b, r] * work.bodies.force[b, r]
+                    )
+        hold_free(held, free)
+        keep_joints(held, memory.joint)
+    articulate_braced(held, state, h, memory.joint, free)
+    rates(held, state.velocity, False)
+    hold(held, 0.0, state.velocity)
+    follow(held, state)
+
+
+@bare
+def nothing(x):
+    for i in range(x.size):  # noqa: SIM110
+        if x[i] != 0.0:
+            return False
+    return True
+
+
+@bare
+def keep_joints(held, joint):
+    """Remember the impulses of bilateral rows; those of bounded ones are by themselves."""
+    for i in range(joint.size):
+        if held.rows.lower[i] == -np.inf:
+            joint[i] = held.impulse[i]
 
 
 @inlined
@@ -75,7 +124,8 @@ def find_shares(state, rules, work):
 
 @inlined
 def finish(state, rules, work, memory, record, k):
-    """Make the step whose velocities and shares are known, and write it down as step k of the record."""
+    """Make the step whose velocities and shares are known, and write it down as step k of the record. False where
+    joints come apart by more than is accepted: the state is as it was, ISLAND the joint, the residual by how much."""
     h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
     n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
     note_contacts(
@@ -88,6 +138,7 @@ def finish(state, rules, work, memory, record, k):
         work.islands.swept, work.islands.hard, answer.waited, answer.start, answer.p,
     )  # fmt: skip
     if held.wanted.size > 0:
+        put(state, work.trial)
         set_out(held, state, h, answer.v, share)
     move(bodies, state, h, answer.v, share)
     if held.wanted.size > 0:
@@ -95,7 +146,8 @@ def finish(state, rules, work, memory, record, k):
         fasten(held, state, h, answer.v)
     arrive(bodies, state, answer.v)
     if held.wanted.size > 0:
-        articulate(held, state, h)
+        keep_joints(held, memory.joint)
+        articulate_braced(held, state, h, memory.joint, state.velocity)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
         follow(held, state)
@@ -106,9 +158,14 @@ def finish(state, rules, work, memory, record, k):
             work.wrong[0] = max(work.wrong[0], (abs(held.rows.error[row]) - abs(held.before[row])) / h)
             work.residual[0] = max(far, work.residual[0])
             record.worst[k] = JOINT - held.rows.joint[row]
+            if rules.stops and not far <= rules.accept:
+                put(work.trial, state)
+                work.count[ISLAND], work.residual[0] = held.rows.joint[row], far
+                return False
             if work.count[STATUS] == SOLVED or not far <= rules.accept:
                 work.count[STATUS] = INEXACT if far <= rules.accept else STALLED
     note(record, k, work.count, work.residual[0], work.wrong, held.impulse, state)
+    return True
 
 
 @bare

@@ -11,8 +11,8 @@ that turn would end in each other (engine/ahead.py).
 
 Where an island must be solved outside (a formulation that is no cone problem, a solver of the user's, sweeps that are
 too slow) the loop returns, and is called again with its impulses in place. It also returns where friction is a function
-of the state (scene/friction_law.py), once a step is prepared. So compiled code that is seldom needed is no
-part of the loop, and every formulation takes the same road.
+of the state (scene/friction_law.py), once a step is prepared, and where joints come apart. So compiled code that is
+seldom needed is no part of the loop, and every formulation takes the same road.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ from stickslip.solvers.status import SOLVED, Status
 class Ended(IntEnum):
     """Why the loop returned."""
 
-    DONE, NO_ROOM, OUTSIDE, FULL, ASKS = range(5)
+    DONE, NO_ROOM, OUTSIDE, FULL, ASKS, LOOSE = range(6)
 
 
-DONE, NO_ROOM, OUTSIDE, FULL, ASKS = (int(ended) for ended in Ended)
+DONE, NO_ROOM, OUTSIDE, FULL, ASKS, LOOSE = (int(ended) for ended in Ended)
 INEXACT = int(Status.INEXACT)
 MOST_TRIES = 3  # in which bodies that are hit look for what they meet on their way, and those that turn for its end
-FRESH, LOOK = -1, -2  # instead of an island to go on from: the step has not begun; prepare it, and no more
+# Instead of an island to go on from: the step has not begun; prepare it, and no more; help another thread
+FRESH, LOOK, HELP = -1, -2, -3
 
 
 @bare
@@ -88,7 +89,7 @@ def march(state, rules, work, memory, record, first, island):
                 if not rules.swept:
                     return k, OUTSIDE
                 while True:
-                    sweeps, error, far, method = settle(work, rules, i)
+                    sweeps, error, far, method = settle(state, work, rules, i)
                     work.islands.swept[i], work.islands.hard[i] = sweeps, far != TO_TOL
                     count[ITERATIONS] += sweeps
                     count[METHOD] = max(count[METHOD], method)
@@ -133,7 +134,8 @@ def march(state, rules, work, memory, record, first, island):
             ):
                 break
             count[LIMITS] = 1  # once more, with all limits
-        finish(state, rules, work, memory, record, k)
+        if not finish(state, rules, work, memory, record, k):
+            return k, LOOSE
     return record.residual.size, DONE
 
 

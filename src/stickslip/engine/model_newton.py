@@ -12,10 +12,11 @@ of a contact, a step is
 
 so what is factorised has as many rows as the mechanism has velocities, however many contacts there are. α > 0 keeps
 steps short where contacts share a load; it is lowered after steps that help and raised after others, as in
-engine/newton.py, and very small in the first step, which is the last where contacts go on as they are. M is factorised
+engine/newton.py, and small in the first step, which is the last where contacts go on as they are. M is factorised
 from the leaves of the mechanism to its root, which fills nothing [1], and a row of X has entries where A has: those of
 the joints between its contact and the root. Only they are kept. One step is made even where the start is good enough:
-errors within tol, left alone, would add up.
+errors within tol, left alone, would add up. Where all this fails, it begins again from the best impulses with α = 1,
+changes that by less, and goes on over steps that make it worse.
 
 [1] Featherstone, Efficient factorization of the joint-space inertia matrix for branched kinematic trees, Int. J.
     Robotics Research 24 (2005) 487-500.
@@ -27,7 +28,7 @@ import math
 
 import numpy as np
 
-from stickslip.dynamics.model_rows import effective_mass
+from stickslip.dynamics.model_rows import BOUNCE, BOUND, ERROR, GAP, MU, WAS, effective_mass, found_rows, met
 from stickslip.engine.newton import linearise
 from stickslip.engine.sweep import cone_distance, into_cone
 from stickslip.friction.terms import TAKES_PART, bounces, friction_of, normal_terms, part
@@ -36,48 +37,68 @@ from stickslip.problems.contact_states import state_of
 from stickslip.problems.residual import by_velocities, over
 from stickslip.solvers.linear import eliminate, substitute
 
-STEPS, PATIENCE = 30, 6
-ALPHA, LEAST, CHANGE = 1e-2, 1e-9, 10.0  # α at first and at least, and the factor it changes by
+STEPS, PATIENCE, SATISFIED = 30, 6, 2  # at most, and how many without help end it, the latter within tol
+MORE_STEPS, MORE_PATIENCE = 100, 20  # of the cautious ones
+ALPHA, FIRST, LEAST, GREATEST = 1e-2, 1e-3, 1e-9, 10.0  # α: its scale, in the first step, at least and at most
+CHANGE, CAUTIOUS = 10.0, 3.0  # factors by which it changes
+PART, SLIDES, STATE = 0, 1, 2  # columns of what a contact did
+BRAKE = 100.0  # deceleration that stops at zero what takes an error of constraints and limits back   [m/s², rad/s²]
 CLOSER = 0.1  # share of tol that it goes down to
+UNSOLVED, SOLVED, CLOSE = 0, 1, 2  # within tol, and within CLOSER of it
 
 
 @kernel
-def quick_step(
-    M, force, v, damping, servo, springs, spring_dof, stiff, A, gap, static, restitution, was, impulse, rows, error,
-    bound, key, old_key, old_joints, recovery, law, tol,
+def model_step(
+    memory, words, fields, count, geom_body, tree, centre, axes, efc_J, efc_error, efc_bound, efc_kind, efc_number,
+    equalities, frictions, limits, old_contact, old_tag, first_new, M, force, v, damping, servo, springs, spring_dof,
+    stiff, impulse, old_key, old_joints, recovery, leave, law, tol,
 ):  # fmt: skip
-    """A step of a model from what MuJoCo says of it; what `solve_step` returns. `impulse` (nc before, 3), `old_key` and
-    `old_joints` are those of the step before."""
-    own, momentum = effective_mass(M, force, v, law.h, damping, servo, springs, spring_dof, stiff)
-    wanted, lower, upper = bounded(error, bound, law.h, recovery)
-    start = carried(was, impulse, 3)
-    return solve_step(
-        own, momentum, v, A, gap, static, restitution, rows, wanted, lower, upper, start.ravel(),
-        carried_rows(key, old_key, old_joints), law, tol,
+    """A step of a model from what MuJoCo has in its memory: what `found_rows` returns, (v, f), and what `solve_step`
+    does. `impulse` (nc before, 3), `old_key` and `old_joints` are those of the step before; with `leave`, overlaps are
+    left as they are."""
+    found = found_rows(
+        memory, words, fields, count, geom_body, tree, centre, axes, efc_J, efc_error, efc_bound, efc_kind, efc_number,
+        equalities, frictions, limits, old_contact, old_tag, first_new,
     )  # fmt: skip
+    J, contact, tag, rows, row, key, _ = found
+    start = np.empty((2, v.size))
+    start[0], start[1] = v, force
+    own, momentum = effective_mass(M, force, v, law.h, damping, servo, springs, spring_dof, stiff)
+    if leave:
+        contact, row = met(contact, row)
+    wanted, lower, upper = bounded(row, law.h, recovery)
+    warm = carried(tag, impulse, 3)
+    warm_rows = carried_rows(key, old_key, old_joints)
+    answer = solve_step(own, momentum, v, J, contact, rows, wanted, lower, upper, warm, warm_rows, law, tol)
+    return found, start, answer
 
 
 @kernel
-def bounded(error, bound, h, recovery):
+def bounded(row, h, recovery):
     """Velocity that constraints, dry friction and limits ask for, with the opposite sign, and the bounds of their
-    impulses: bound is inf of constraints, -inf of limits."""
-    wanted, lower, upper = np.empty(error.size), np.empty(error.size), np.empty(error.size)
-    for i in range(error.size):
-        limit = bound[i] == -np.inf
-        wanted[i] = (error[i] if limit and error[i] > 0.0 else recovery * error[i]) / h
-        lower[i] = 0.0 if limit else -h * bound[i]
-        upper[i] = np.inf if limit else h * bound[i]
+    impulses: the bound in `row` is inf of constraints, -inf of limits. A share `recovery` of an error is taken back; of
+    a large one, as of a limit that does not hold at the start, as much as can be braked."""
+    count = len(row)
+    wanted, lower, upper = np.empty(count), np.empty(count), np.empty(count)
+    for i in range(count):
+        error, bound = row[i, ERROR], row[i, BOUND]
+        limit = bound == -np.inf
+        back = min(recovery * abs(error) / h, math.sqrt(2.0 * BRAKE * abs(error)))
+        wanted[i] = error / h if limit and error > 0.0 else math.copysign(back, error)
+        lower[i] = 0.0 if limit else -h * bound
+        upper[i] = np.inf if limit else h * bound
     return wanted, lower, upper
 
 
 @kernel
-def carried(was, impulse, d):
+def carried(tag, impulse, d):
     """(nc, d) the impulses of the step before at the contacts of now."""
-    start = np.zeros((was.size, d))
-    for i in range(was.size):
-        if 0 <= was[i] < len(impulse):
+    start = np.zeros((len(tag), d))
+    for i in range(len(tag)):
+        was = tag[i, WAS]
+        if 0 <= was < len(impulse):
             for c in range(min(d, impulse.shape[1])):
-                start[i, c] = impulse[was[i], c]
+                start[i, c] = impulse[was, c]
     return start
 
 
@@ -95,17 +116,16 @@ def carried_rows(key, old_key, old):
 
 
 @kernel
-def solve_step(M, f, v, A, gap, static, restitution, rows, wanted, lower, upper, start, start_rows, law, tol):
-    """The impulses of a step: of contacts (3 nc,) and of bounded rows (m,), both from a start. Returns whether it is
-    solved, the residual, the steps made, v⁺, both impulses, and of contacts the friction that held, which slide, which
-    take part, and their states; last the worst wrong velocity of a contact, and which that is."""
-    n, count, m = v.size, gap.size, wanted.size
-    p, joints, end = np.zeros(3 * count), np.zeros(m), np.zeros(n)
-    mu, sliding, taken = np.zeros(count), np.zeros(count, np.bool_), np.zeros(count, np.int64)
-    state = np.zeros(count, np.int64)
+def solve_step(M, f, v, A, contact, rows, wanted, lower, upper, start, start_rows, law, tol):
+    """The impulses of a step: of contacts (nc, 3) and of bounded rows (m,), both from a start. Returns whether it is
+    solved, the residual, the steps made, v⁺, both impulses, and of contacts (nc, 3) whether they take part, slide at
+    the start, and their states; last the worst wrong velocity of a contact, and which that is."""
+    n, count, m = v.size, len(contact), wanted.size
+    p, joints, end = np.zeros((count, 3)), np.zeros(m), np.zeros(n)
+    did = np.zeros((count, 3), np.int64)
     L = M.copy()
     if not factorise(L):
-        return False, np.inf, 0, end, p, joints, mu, sliding, taken, state, 0.0, -1
+        return False, np.inf, 0, end, p, joints, did, 0.0, -1
     y_f = f.copy()
     from_leaves(L, y_f)
     end[:] = y_f
@@ -119,24 +139,25 @@ def solve_step(M, f, v, A, gap, static, restitution, rows, wanted, lower, upper,
             free += A[3 * i, j] * end[j]
             for c in range(3):
                 u_0[c] += A[3 * i + c, j] * v[j]
-        bounced = bounces(law, gap[i], restitution[i], u_0[0], free)
-        taken[i] = part(law, gap[i], bounced)
-        mu[i], sliding[i] = friction_of(law, static[i], static[i], math.sqrt(u_0[1] ** 2 + u_0[2] ** 2))
-        if taken[i] == TAKES_PART:
-            offset[k], soft[k] = normal_terms(law, gap[i], restitution[i], u_0[0], bounced, math.inf, 0.0)
+        gap, mu, bounce = contact[i, GAP], contact[i, MU], contact[i, BOUNCE]
+        bounced = bounces(law, gap, bounce, u_0[0], free)
+        _, sliding = friction_of(law, mu, mu, math.sqrt(u_0[1] ** 2 + u_0[2] ** 2))
+        did[i, PART], did[i, SLIDES] = part(law, gap, bounced), sliding
+        if did[i, PART] == TAKES_PART:
+            offset[k], soft[k] = normal_terms(law, gap, bounce, u_0[0], bounced, math.inf, 0.0)
             member[k] = i
             k += 1
     size = 3 * k + m
     if size == 0:
-        return True, 0.0, 0, end, p, joints, mu, sliding, taken, state, 0.0, -1
+        return True, 0.0, 0, end, p, joints, did, 0.0, -1
     X, q, s, r, give = np.empty((size, n)), np.zeros(size), np.empty(size), np.zeros(size), np.zeros(size)
     low, high, cone = np.empty(m), np.empty(m), np.empty(k)
     for b in range(k):
         i = member[b]
-        cone[b], give[3 * b], q[3 * b] = mu[i], soft[b], offset[b]
+        cone[b], give[3 * b], q[3 * b] = contact[i, MU], soft[b], offset[b]
         for a in range(3):
             X[3 * b + a] = A[3 * i + a]
-            r[3 * b + a] = start[3 * i + a]
+            r[3 * b + a] = start[i, a]
     for b in range(m):
         X[3 * k + b], q[3 * k + b], r[3 * k + b] = rows[b], wanted[b], start_rows[b]
     for x in range(size):
@@ -165,15 +186,15 @@ def solve_step(M, f, v, A, gap, static, restitution, rows, wanted, lower, upper,
     for b in range(k):
         i, at = member[b], 3 * b
         for a in range(3):
-            p[3 * i + a] = s[at] * r[at + a]
+            p[i, a] = s[at] * r[at + a]
         u_1, u_2 = 0.0, 0.0
         for j in range(n):
             u_1, u_2 = u_1 + A[3 * i + 1, j] * end[j], u_2 + A[3 * i + 2, j] * end[j]
-        left = mu[i] * p[3 * i] - math.sqrt(p[3 * i + 1] ** 2 + p[3 * i + 2] ** 2)
-        state[i] = state_of(p[3 * i], left, math.sqrt(u_1 * u_1 + u_2 * u_2), s[at] ** 2, tol * greatest)
+        left = cone[b] * p[i, 0] - math.sqrt(p[i, 1] ** 2 + p[i, 2] ** 2)
+        did[i, STATE] = state_of(p[i, 0], left, math.sqrt(u_1 * u_1 + u_2 * u_2), s[at] ** 2, tol * greatest)
     for b in range(m):
         joints[b] = s[3 * k + b] * r[3 * k + b]
-    return solved, error, steps, end, p, joints, mu, sliding, taken, state, wrong, worst
+    return solved, error, steps, end, p, joints, did, wrong, worst
 
 
 @kernel
@@ -186,40 +207,60 @@ def iterate(Y, place, q, c, s, mu, low, high, tol, r, y, u):
     A, B, K = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
     S, swaps, KY, dy = np.empty((n, n)), np.empty(n, np.int64), np.empty((size, n + 1)), np.empty(n)
     inside(r, mu, low, high)
-    error, solved = judge(Y, place, q, c, s, mu, low, high, CLOSER * tol, r, y, u)
+    error, good = judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
     best[:] = r
-    alpha, idle, steps = min(ALPHA, max(error * ALPHA, LEAST)), 0, 0
-    while steps < STEPS and error < np.inf:
-        steps += 1
-        linearise(False, mu, mu, low, high, unscaled, r, u, F, A, B)
-        blocks(A, B, alpha, c, F, K)
-        if not reduced(Y, place, K, alpha, c, low, high, r, u, F, KY, S, dy):
+    steps, now = 0, good
+    for cautious in (False, True):
+        if cautious and (good >= SOLVED or not error < np.inf):
             break
-        if not eliminate(S, swaps):
-            break
-        substitute(S, swaps, dy)
-        for x in range(size):
-            total, at = F[x], place[block(x, k)]
-            for e in range(1, at[0] + 1):
-                total += KY[x, e] * dy[at[e]]
-            r[x] -= total
-        inside(r, mu, low, high)
-        now, solved = judge(Y, place, q, c, s, mu, low, high, CLOSER * tol, r, y, u)
-        idle, alpha = idle + 1, max(alpha / CHANGE, LEAST) if now < error else alpha * CHANGE
-        if now < error or (steps == 1 and solved):
-            idle, error = 0, now
-            best[:] = r
-        if solved or idle == PATIENCE or not now < np.inf:
-            break
-        if steps == 1:  # it was worth a try
-            alpha = min(ALPHA, max(math.sqrt(error) * ALPHA, LEAST))
-            if idle > 0:
-                r[:] = best
-                judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
-    if not solved:
+        if cautious:
+            r[:] = best
+            judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
+        alpha, change = (1.0, CAUTIOUS) if cautious else (first_alpha(error, tol), CHANGE)
+        last, idle, made = error, 0, 0
+        while made < (MORE_STEPS if cautious else STEPS) and error < np.inf:
+            made += 1
+            linearise(False, mu, mu, low, high, unscaled, r, u, F, A, B)
+            blocks(A, B, alpha, c, F, K)
+            if not reduced(Y, place, K, alpha, c, low, high, r, u, F, KY, S, dy):
+                break
+            if not eliminate(S, swaps):
+                break
+            substitute(S, swaps, dy)
+            for x in range(size):
+                total, at = F[x], place[block(x, k)]
+                for e in range(1, at[0] + 1):
+                    total += KY[x, e] * dy[at[e]]
+                r[x] -= total
+            inside(r, mu, low, high)
+            reached, now = judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
+            helped, try_out = reached < last, made == 1 and not cautious
+            idle, alpha = (0, max(alpha / change, LEAST)) if helped else (idle + 1, min(alpha * change, GREATEST))
+            if reached < error or (try_out and now == CLOSE):
+                error, good = reached, now
+                best[:] = r
+            tired = idle == (SATISFIED if good >= SOLVED else MORE_PATIENCE if cautious else PATIENCE)
+            if now == CLOSE or tired or not reached < np.inf:
+                break
+            if try_out:
+                usual = min(ALPHA, max(math.sqrt(error) * ALPHA, LEAST))
+                alpha = usual if helped else max(usual, alpha)
+                if not helped:
+                    r[:] = best
+                    judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
+            last = reached if cautious else error
+        steps += made
+    if now != CLOSE:
         r[:] = best
-        error, solved = judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
-    return error, solved, steps
+        error, good = judge(Y, place, q, c, s, mu, low, high, tol, r, y, u)
+    return error, good >= SOLVED, steps
+
+
+@bare
+def first_alpha(error, tol):
+    """α of the first step: one that may be the last, for it leaves about α times the error, and as large as that
+    allows: where contacts share a load, impulses move by the error over α."""
+    return min(FIRST, max(error * ALPHA, CLOSER * CLOSER * tol / max(error, tol), LEAST))
 
 
 @bare
@@ -320,7 +361,8 @@ def inside(r, mu, low, high):
 
 @bare
 def judge(Y, place, q, c, s, mu, low, high, tol, r, y, u):
-    """y = Yᵀ r and the scaled velocities u, in place; the residual of engine/sweep.py, and whether that is solved."""
+    """y = Yᵀ r and the scaled velocities u, in place; the residual of engine/sweep.py, and whether that is SOLVED or
+    CLOSE."""
     size, n, k = r.size, y.size, mu.size
     for j in range(n):
         y[j] = 0.0
@@ -349,8 +391,11 @@ def judge(Y, place, q, c, s, mu, low, high, tol, r, y, u):
         far_s += (r[x] - min(max(r[x] - u[x], low[b]), high[b])) ** 2
     error = over(math.sqrt(far), math.sqrt(max(p_p, u_u, q_q)))
     if not error <= tol:
-        return error, False
-    return error, by_velocities(math.sqrt(far_s), math.sqrt(p_s), math.sqrt(u_s), math.sqrt(q_s)) <= math.sqrt(tol)
+        return error, UNSOLVED
+    other = by_velocities(math.sqrt(far_s), math.sqrt(p_s), math.sqrt(u_s), math.sqrt(q_s))
+    if error <= CLOSER * tol and other <= math.sqrt(CLOSER * tol):
+        return error, CLOSE
+    return error, SOLVED if other <= math.sqrt(tol) else UNSOLVED
 
 
 @bare

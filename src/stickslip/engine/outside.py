@@ -44,6 +44,7 @@ STEPS = 100  # of the interior point method, and of Newton's: where it converges
 DENSE = 256  # rows up to which W is dense
 STRAIN = 10.0  # how many times greater than expected, or than others, impulses are that a grip makes
 CLOSER = 0.1  # share of tol that the interior point method goes down to, lest the next step start just above tol
+WARM = 10.0  # times accept: a start that is further off costs the interior point method more steps than none
 SOFT, BACK = 1e-6, 4  # e as a share of the mean of W_nn, and proximal steps at most
 REPEATED = 1e-9  # eigenvalues of W_nn below this share of the largest: rows that repeat others
 
@@ -323,9 +324,10 @@ def finish_sweeps(
             method: Any = answer.solver
             answer = replace(answer, status=Status.SOLVED, solver=replace(method, tol=tol))
             return Solved(posed.decode(answer.x), states, answer, iterations, Status.SOLVED)
-        if not (exact or due) and judge(problem, answer.x, accept)[2]:
+        better = start is None or not judge(problem, start, accept)[1] <= answer.residual
+        if not exact and better and judge(problem, answer.x, accept)[2]:
             return Solved(posed.decode(answer.x), states, answer, iterations, Status.INEXACT)
-        if (exact or not due) and answer.residual < np.inf:  # else what sweeps came to will do, and lies in its cones
+        if better and answer.residual < np.inf:
             start = answer.x
     answer = solve(problem, method="auto", tol=goal, x0=start)
     status = graded(answer, accept)
@@ -343,7 +345,8 @@ def finish_sweeps(
 def approached(problem: Any, start: Vector | None, tol: float, accept: float, due: bool) -> Solution:
     """By the interior point method, and where it is `due` and that does not reach tol by Newton's from there."""
     aim = CLOSER * (tol if due else accept)
-    answer = ConeInteriorPoint(tol=aim, max_iter=STEPS).solve(problem, start)
+    warm = start is not None and judge(problem, start, accept)[1] <= WARM * accept
+    answer = ConeInteriorPoint(tol=aim, max_iter=STEPS).solve(problem, start if warm else None)
     if not due or judge(problem, answer.x, tol)[2]:
         return answer
     started, method, before = time.perf_counter(), ConeNewton(tol=aim, max_iter=STEPS), answer.iterations

@@ -19,6 +19,7 @@ from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_s
 from stickslip.dynamics.held import hold, rates, row_rate, run_motors
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import free_motion
+from stickslip.dynamics.taut import slow
 from stickslip.engine.impacts import WHOLE, hand_on
 from stickslip.engine.rims import run_round
 from stickslip.engine.rows import ACTIVE, BOUNCED, BOUNDED, FOUND, ISLANDS, LIMITS, MISSED, NEEDED, SEEN
@@ -48,6 +49,7 @@ def prepare(state, rules, work, memory):
     contacts, surfaces, bodies = work.contacts, work.surfaces, work.bodies
     free_motion(bodies, state, h)
     if held.wanted.size > 0:
+        slow(held.added, bodies, h)
         run_motors(held, h, bodies.inverse_mass, bodies.inverse, bodies.v)
     copy(bodies.v, answer.free)
     if held.wanted.size > 0:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, truth
+from stickslip.checks import checked, count, truth
 from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System, a_system
 from stickslip.engine.arguments import FORCE, FORMULATION
@@ -50,6 +50,7 @@ from stickslip.solvers.solve import known_method
     solver=known_method,
     force=FORCE,
     progress=truth,
+    threads=count,
 )
 def resume(
     path: str | os.PathLike[str],
@@ -60,6 +61,7 @@ def resume(
     solver: str | Solver | None = None,
     force: Force | None = None,
     progress: bool | None = None,
+    threads: int = 1,
 ) -> Trajectory:
     """Go on with the run in a file of `simulate(..., path=...)`, up to `duration` seconds from its start, to the same
     bits as a run that was never stopped.
@@ -68,6 +70,7 @@ def resume(
     the scene where it has Python functions, which no file holds, and every system. `friction`, `solver`: where they
     are made of functions or by the caller. `force`: the one that a system ran with. All must be those of the run, of
     which the file knows enough to refuse most others. The file goes on as a copy, which takes its place when complete.
+    `threads`: as in `simulate`.
     """
     if is_locked(os.fspath(path)):
         raise being_written(os.fspath(path))
@@ -88,7 +91,7 @@ def resume(
                 f"and promises the same bits only for runs of its own",
                 stacklevel=2,
             )
-        goes_on = ready(name, record, checkpoint, world, friction, solver, force)
+        goes_on = ready(name, record, checkpoint, world, friction, solver, force, threads)
         if steps > record.steps:
             longer = replace(record, header=replace(header, duration=float(seconds)))
             return goes_on(longer, steps, path, progress)
@@ -106,6 +109,7 @@ def ready(
     friction: Formulation | None,
     solver: str | Solver | None,
     force: Force | None,
+    threads: int,
 ) -> GoesOn:
     """Check all that the run goes on with, and return what makes it go on."""
     header = record.header
@@ -114,7 +118,9 @@ def ready(
     if header.world == MODEL:
         raise InputError(f"resume: {name} is a run of the model {header.name!r}, expected one of a scene or a system")
     if header.world == SCENE:
-        return ready_scene(name, record, checkpoint, world, formulation, method, force)
+        return ready_scene(name, record, checkpoint, world, formulation, method, force, threads)
+    if threads != 1:
+        raise InputError(f"resume: threads is {threads!r} for the run of a system, expected it for a scene only")
     return ready_system(name, record, checkpoint, world, formulation, method, force)
 
 
@@ -133,8 +139,9 @@ def same_value(name: str, field: str, text: str, given: Any) -> Any:
 
 
 def ready_scene(
-    name: str, record: Record, checkpoint: Checkpoint, world: Any, formulation: Formulation, solver: Any, force: Any
-) -> GoesOn:
+    name: str, record: Record, checkpoint: Checkpoint, world: Any, formulation: Formulation, solver: Any, force: Any,
+    threads: int,
+) -> GoesOn:  # fmt: skip
     header = record.header
     if force is not None:
         raise InputError("resume: force is given for a scene, expected it for a system only")
@@ -148,7 +155,7 @@ def ready_scene(
         raise InputError(f"resume: world is another scene than that of {name}, expected the same bodies and numbers")
     engine = Engine(
         model, state, drives, header.dt, formulation, solver, header.tol, header.keep_going, header.scheme,  # type: ignore[arg-type]
-        header.accept, header.effort,
+        header.accept, header.effort, threads,
     )  # fmt: skip
     last = State(*(record.read(column, record.steps, record.steps + 1)[0] for column in State._fields))
     memory, inside = memory_of(checkpoint)

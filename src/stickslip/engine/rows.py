@@ -29,6 +29,7 @@ from stickslip.collision.contacts import Contacts, room_for
 from stickslip.dynamics.held import Held, held_by
 from stickslip.dynamics.motion import Bodies, bodies_of
 from stickslip.engine.newton import INTEGERS, NUMBERS
+from stickslip.engine.team import new_post
 from stickslip.friction.terms import LawNumbers
 from stickslip.scene.model import Floats, Integers, Kind, Model, Motors, Shape, State
 
@@ -44,6 +45,7 @@ METHODS = (
     *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "LimitSurfaceInteriorPoint", "other"),
 )  # which solved a step
 NO_SOLVE, SWEEPS, CORRECTION = range(3)
+MOST_SLABS, BINS = 32, 1024  # see engine/slabs.py
 JOINT = -2  # less the number of a joint: in the place of the worst contact, the joint that is worst
 
 
@@ -57,6 +59,7 @@ class Rules(NamedTuple):
     associated: bool  # the associated law instead of Coulomb's
     asks: bool  # friction is a function of the state, which the loop asks for once a step is prepared
     relaxes_friction: bool  # tangents have a compliance of their own
+    stops: bool  # a step whose joints come apart by more than accept is not made
     euler: bool  # bodies in contact move with their velocity at the end of the step
     sweeps: int  # of Gauss–Seidel at most
     effort: int  # so many are made in islands of more than `exact` blocks, which then may stop at `accept`
@@ -152,6 +155,24 @@ class Islands(NamedTuple):
     integers: Integers  # likewise
 
 
+class Slabs(NamedTuple):
+    """A large island at hand, cut into slabs and put in their order: see engine/slabs.py."""
+
+    post: Integers  # see engine/team.py
+    start: Integers  # (MOST_SLABS + 2,)   where the blocks of each begin: of the even slabs, the odd ones, the rest
+    colour: Integers  # (4,)   where the even ones, the odd ones and the rest begin among them, and their number
+    sums: Floats  # (MOST_SLABS + 1, 4)   of each slab
+    omega: Floats  # (1,)   over-relaxation
+    bins: Integers  # (BINS,)   how many blocks there are in each, then its slab
+    bin: Integers  # (bodies,)   of each body; then its number in the order of slabs
+    home: Integers  # (bodies,)   the body of each such number
+    order: Integers  # (nb,)   blocks in the order of slabs
+    member: Integers  # (nb,)   0, 1, 2, …
+    rows: Rows  # start, place and G in this order
+    law: Law  # what sweeps need of it, likewise
+    answer: Answer  # moved, start, trend, p, u and z, likewise
+
+
 class Work(NamedTuple):
     """All that the steps of a run share and fill anew."""
 
@@ -176,6 +197,7 @@ class Work(NamedTuple):
     law: Law
     answer: Answer
     islands: Islands
+    slabs: Slabs
     held: Held
 
 
@@ -276,6 +298,9 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     def integers(*shape: int) -> Integers:
         return np.zeros(shape, np.int64)
 
+    def again(arrays: dict[str, Any], *names: str) -> dict[str, Any]:
+        return {name: np.zeros_like(arrays[name]) for name in names}
+
     size = D * blocks
     rows = Rows(
         integers(capacity), integers(capacity), integers(bounded), integers(blocks, 2), numbers(capacity, 3, 3),
@@ -293,12 +318,20 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
         integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), np.zeros(blocks, np.bool_), integers(blocks),
         numbers(blocks), numbers(blocks), integers(bodies + nodes), np.empty(NUMBERS), np.empty(INTEGERS, np.int64),
     )  # fmt: skip
+    slabs = Slabs(
+        new_post(), integers(MOST_SLABS + 2), integers(4), numbers(MOST_SLABS + 1, 4), numbers(1), integers(BINS),
+        integers(bodies), integers(bodies), integers(blocks), np.arange(blocks),
+        rows._replace(**again(rows._asdict(), "start", "place", "G")),
+        Law(**law | again(law, "q", "compliance", "compliance_tangent", "mu", "shift", "own", "inverse", "scale")),
+        Answer(**answer | again(answer, "moved", "start", "trend", "p", "u", "z")),
+    )  # fmt: skip
     return {
         **{name: room_for(capacity) for name in ("contacts", "ahead", "missed")},
         "rows": rows,
         "law": Law(**law),
         "answer": Answer(**answer),
         "islands": islands,
+        "slabs": slabs,
     }
 
 

@@ -21,7 +21,8 @@ import numpy as np
 from stickslip.engine.correct import correct_bodies
 from stickslip.engine.newton import MOST_ROWS, newton
 from stickslip.engine.rows import ACTIVE, CORRECTION, SWEEPS
-from stickslip.engine.sweep import into_cone, judged, respond, start_at, sweep
+from stickslip.engine.slabs import cut, judge, put_back, put_in_order, respond_to, sweep_over
+from stickslip.engine.sweep import into_cone, judged, respond, start_at
 from stickslip.jit import bare, inlined, kernel
 from stickslip.solvers.nsgs import within
 
@@ -38,11 +39,20 @@ UNSOLVED, TO_TOL, TO_ACCEPT = range(3)  # how far an island was solved
 
 
 @inlined
-def settle(work, rules, island):
-    """Solve an island. Returns sweeps, residual, how far that is solved, and the method."""
+def settle(state, work, rules, island):
+    """Solve an island from a state. Returns sweeps, residual, how far that is solved, and the method."""
     rows, law, answer, n, tol = work.rows, work.law, work.answer, work.count[ACTIVE], CLOSER * rules.tol
     begin, end = work.islands.start[island], work.islands.start[island + 1]
-    member = work.islands.member[begin:end]
+    member, slabs = work.islands.member[begin:end], 0
+    if work.islands.stiff[island] == 0:
+        slabs = cut(
+            member, rows.body, work.free, state.position, work.bodies.gravity, work.slabs.order, work.slabs.start,
+            work.slabs.colour, work.slabs.bins, work.slabs.bin,
+        )  # fmt: skip
+    if slabs > 0:
+        put_in_order(work, slabs, island)
+        rows, law, answer = work.slabs.rows, work.slabs.law, work.slabs.answer
+        member = work.slabs.member[: end - begin]
     p, z = answer.p, answer.z
     soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
     if any_of(member, n, answer.moved):
@@ -52,15 +62,12 @@ def settle(work, rules, island):
         best, least = 0.0, np.inf
         for share in (0.0, 1.0, -0.5):
             start_at(member, n, law.mu, answer.start, share, answer.trend, p)
-            respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
-            error, _ = judged(
-                member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale,
-                law.lower, law.upper, law.q, z, tol, p, answer.u,
-            )  # fmt: skip
+            respond_to(work, rules, rows, law, answer, member, slabs, soft)
+            error, _ = judge(work, rules, rows, law, answer, member, slabs, soft, tol)
             if error < least:
                 best, least = share, error
         start_at(member, n, law.mu, answer.start, best, answer.trend, p)
-    respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
+    respond_to(work, rules, rows, law, answer, member, slabs, soft)
     patience, large = rules.patience if member.size <= rules.few else rules.long_patience, member.size > rules.exact
     size = row_count(member, n, rows.G.shape[1])
     at_once = work.islands.stiff[island] == 1 or size <= FEW_ROWS
@@ -71,19 +78,13 @@ def settle(work, rules, island):
     while made < rules.sweeps:
         omega = OMEGA if large and made >= 4 else 1.0
         made += 1
-        change = sweep(
-            member, n, work.sign, rows.start, rows.place, rows.G, law.q, law.compliance, soft, law.mu, law.own,
-            law.inverse, law.lower, law.upper, rules.associated, omega, p, z,
-        )  # fmt: skip
+        change = sweep_over(work, rules, rows, law, answer, member, slabs, soft, omega)
         if not (made == due or made == rules.sweeps or made == rules.effort or not promising < change < np.inf):
             continue
         if made - told >= ROUNDED:
             told = made
-            respond(member, n, work.sign, rows.start, rows.place, rows.G, p, z)
-        error, solved = judged(
-            member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
-            law.upper, law.q, z, tol, p, answer.u,
-        )  # fmt: skip
+            respond_to(work, rules, rows, law, answer, member, slabs, soft)
+        error, solved = judge(work, rules, rows, law, answer, member, slabs, soft, tol)
         helped = made < slow_after
         while not (solved or helped) and stage < BY_SWEEPS and (at_once or stage == BY_BODIES or made >= LONG):
             method, told = CORRECTION, made
@@ -114,17 +115,13 @@ def settle(work, rules, island):
         promising, due = change * tol / error, made + 2 if helped and made >= slow_after else 2 * made
         last, before = made, error
     if not solved and error <= rules.tol:  # close enough, if not to what was aimed for
-        error, solved = judged(
-            member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
-            law.upper, law.q, z, rules.tol, p, answer.u,
-        )  # fmt: skip
+        error, solved = judge(work, rules, rows, law, answer, member, slabs, soft, rules.tol)
     far = TO_TOL if solved else UNSOLVED
     if not solved and large and error <= rules.accept:
-        error, solved = judged(
-            member, n, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
-            law.upper, law.q, z, rules.accept, p, answer.u,
-        )  # fmt: skip
+        error, solved = judge(work, rules, rows, law, answer, member, slabs, soft, rules.accept)
         far = TO_ACCEPT if solved and not tried_again(member, n, answer.waited) else UNSOLVED
+    if slabs > 0:
+        put_back(work, island)
     return made, error, far, method
 
 

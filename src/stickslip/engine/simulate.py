@@ -27,7 +27,15 @@ from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System
 from stickslip.engine.arguments import FORCE, SCHEME, seconds
 from stickslip.engine.arguments import world as world_kind
-from stickslip.engine.engine import FIRST_ROOM, UNMADE, Engine, StepNotSolved, checked_formulation, checked_solver
+from stickslip.engine.engine import (
+    FIRST_ROOM,
+    UNMADE,
+    Engine,
+    JointsLost,
+    StepNotSolved,
+    checked_formulation,
+    checked_solver,
+)
 from stickslip.engine.march import Ended
 from stickslip.engine.recorder import CONTACT, Checkpoint, Header, Recorder
 from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Memory, Record, no_memory
@@ -72,6 +80,7 @@ OF_STEPS = (
     q=vector,
     v=vector,
     force=FORCE,
+    threads=count,
 )
 def simulate(
     world: Scene | System,
@@ -93,6 +102,7 @@ def simulate(
     force: Force | None = None,
     control: Force | None = None,
     every: int = 1,
+    threads: int = 1,
 ) -> Trajectory:
     """Run a scene, or a system in generalized coordinates from (q, v), for `duration` seconds in steps of `dt`.
 
@@ -109,13 +119,15 @@ def simulate(
     there is no v, and generalized forces beside its bias, constant or a function of (t, q, v); a scene has its own.
     A model of `load_model` starts at home where there is no q. `control`: the controls of its actuators, constant or a
     function of (t, q, v). `every`: of a scene, so many steps become one in the record, for long runs and large scenes
-    (engine/thinned.py); such a run cannot be resumed.
+    (engine/thinned.py); such a run cannot be resumed. `threads`: that share the work where thousands of contacts hang
+    together, as in heaps (engine/slabs.py); the bits do not depend on it.
     """
     if not isinstance(world, Scene):
-        if every != 1:
-            raise InputError(
-                f"simulate: every is {every!r} for the system {world.name!r}, expected it for a scene only"
-            )
+        for name, number in (("every", every), ("threads", threads)):
+            if number != 1:
+                raise InputError(
+                    f"simulate: {name} is {number!r} for the system {world.name!r}, expected it for a scene only"
+                )
         return simulate_system(
             world, q, v, duration, dt, friction, solver, tol, force, keep_going, watch, path, progress, scheme, accept,
             control,
@@ -123,11 +135,11 @@ def simulate(
     for name, given in (("q", q), ("v", v), ("force", force), ("control", control)):
         if given is not None:
             raise InputError(f"simulate: {name} is given for a scene, expected it for a system only")
-    return told(
-        run_scene(
-            world, duration, dt, friction, solver, tol, path, keep_going, accept, effort, progress, watch, scheme, every
-        )
-    )
+    run = run_scene(
+        world, duration, dt, friction, solver, tol, path, keep_going, accept, effort, progress, watch, scheme, every,
+        threads=threads,
+    )  # fmt: skip
+    return told(run)
 
 
 def run_scene(
@@ -146,6 +158,7 @@ def run_scene(
     scheme: Scheme | None = None,
     every: int = 1,
     save_failed: bool = True,
+    threads: int = 1,
 ) -> Trajectory:
     """`simulate` of a scene without the warning of inexact steps; `save_failed`: the problem of a step that is not
     solved goes to a file."""
@@ -166,6 +179,7 @@ def run_scene(
         scheme,
         accept,
         effort,
+        threads,
     )
     run = Run(engine, scene.names, watch_for(watch), save_failed)
     header = Header.of(
@@ -327,6 +341,16 @@ def contacts_of(record: Record, count: int) -> dict[str, Any]:
 
 def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved, save: bool = True) -> StepFailed:
     """The error of a step that was not solved, with its problem saved beside where it should be."""
+    if isinstance(stopped, JointsLost):
+        a, b = (names[body[stopped.joint]] for body in (engine.model.joint_a, engine.model.joint_b))
+        return StepFailed(
+            f"step {engine.made} at time {engine.time:g} s was not solved: joint {stopped.joint} between {a!r} and "
+            f"{b!r} came apart by {stopped.share:.1e} of their size (accept {engine.accept:.0e}); try a smaller dt, a "
+            f"larger accept, or keep_going=True",
+            None,
+            engine.made,
+            "",
+        )
     answer, work, where = stopped.solved.answer, engine.work, ""
     contacts = stopped.members[stopped.members < work.count[ACTIVE]]
     if isinstance(answer.problem, ConeProblem) and contacts.size:

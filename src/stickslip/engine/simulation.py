@@ -26,7 +26,7 @@ import numpy as np
 from stickslip.checks import Refused, bound, checked, count, not_negative, number, positive, truth, whole
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.arguments import SCENE, SCHEME, seconds, world
-from stickslip.engine.boxed import ALONE, advance, boxed
+from stickslip.engine.boxed import ALONE, boxed
 from stickslip.engine.engine import Engine, StepNotSolved, checked_formulation, checked_solver
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.recorder import Header
@@ -63,7 +63,7 @@ class Simulation:
                   model of `load_model`, becomes a SystemSimulation
     dt            step   [s]
     friction      a formulation, Coulomb() where None
-    solver, tol, scheme, keep_going, accept      as in `simulate`
+    solver, tol, scheme, keep_going, accept, effort, threads      as in `simulate`
     """
 
     def __new__(cls, scene: Any, *settings: Any, **named: Any) -> Any:
@@ -82,6 +82,7 @@ class Simulation:
         keep_going=truth,
         accept=positive,
         effort=count,
+        threads=count,
     )
     def __init__(
         self,
@@ -94,6 +95,7 @@ class Simulation:
         keep_going: bool = False,
         accept: float | None = None,
         effort: int | None = None,
+        threads: int = 1,
     ) -> None:
         formulation = checked_formulation("Simulation", friction)
         model, state, drives = compile_scene(scene)
@@ -110,6 +112,7 @@ class Simulation:
             scheme,
             accept,
             effort,
+            threads,
         )
         self._names, self._joint_names = scene.names, scene.joint_names
         self._motors = self._engine.work.held.motors.copy()
@@ -137,7 +140,7 @@ class Simulation:
         """Steps under the same forces; the record keeps the last."""
         engine, left, island = self._engine, steps, FRESH
         while True:
-            made, _, ended = advance(self._box, left, 0, island)
+            made, _, ended = engine.advance(self._box, left, 0, island)
             engine.made += made
             left -= made
             if left == 0:

@@ -4,7 +4,8 @@
 dynamics/mujoco.py, whose contacts come and go: its step is (1) there, as a ContactProblem, so that formulations and
 solvers are those of scenes. A contact that goes on starts from its impulse of the step before. Where no
 solution is found that takes overlaps back, as of links of a robot that no joint can part, the step is made without
-that: nothing gets worse, and `unrecovered` counts such steps.
+that: nothing gets worse, and `unrecovered` counts such steps. After one of them only compiled code looks for a
+solution that takes overlaps back, before it leaves them again.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.checks import vector
 from stickslip.dynamics.generalized import System, evaluate
+from stickslip.dynamics.model_rows import FRAME, NUMBER, PLACE, met
 from stickslip.dynamics.mujoco import RECOVERY, LoadedModel, Now, Run
 from stickslip.engine.engine import check_scheme
-from stickslip.engine.model_newton import bounded, carried, quick_step
+from stickslip.engine.model_newton import PART, SLIDES, STATE, bounded, carried, model_step
 from stickslip.engine.outside import solve_rows
 from stickslip.engine.recorder import MODEL, Header
 from stickslip.engine.rows import METHODS
@@ -43,40 +44,60 @@ from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.friction.terms import SPRINGS
-from stickslip.problems.matrix import Dense, Vector
+from stickslip.problems.matrix import Dense, Indices, Vector
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.status import Status
 
 Control = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (nu,), constant or of (t, q, v)
 
 
-@dataclass(eq=False)
-class QuickStep:
+class QuickStep(NamedTuple):
     """A step that compiled code solved, with the fields of a SystemStep; its problem is made when it is asked for."""
 
-    make: Callable[[], ContactProblem]
-    rows: Dense  # A
-    after: Vector
-    impulse: Vector
-    joints: Vector
-    friction: Vector
-    sliding: Any
-    left_out: Any
-    state: Any
-    iterations: int
+    now: Now
+    make: Callable[[Now, Dense], ContactProblem]  # of the instant and the impulses of the step before
+    before: Dense  # (nc before, 3)
     seconds: float
     residual: float
-    method: int
+    iterations: int
+    after: Vector
+    impulses: Dense  # (nc, 3)
+    joints: Vector
+    did: Indices  # (nc, 3)   of model_newton.py
     wrong: float  # velocity of the worst contact that the law does not allow   [m/s]
     worst: int  # which that is
 
-    @cached_property
+    @property
     def problem(self) -> ContactProblem:
-        return self.make()
+        return self.make(self.now, self.before)
+
+    @property
+    def impulse(self) -> Vector:
+        return self.impulses.ravel()
+
+    @property
+    def friction(self) -> Vector:
+        return self.now.mu
+
+    @property
+    def left_out(self) -> Indices:
+        return self.did[:, PART]
+
+    @property
+    def sliding(self) -> Any:
+        return self.did[:, SLIDES] == 1
+
+    @property
+    def state(self) -> Indices:
+        return self.did[:, STATE]
 
     @property
     def velocity(self) -> Vector:
-        return self.rows @ self.after
+        return self.now.A @ self.after
+
+    @property
+    def method(self) -> int:
+        return NEWTON if self.impulses.size + self.joints.size else 0
 
     @property
     def errors(self) -> dict[str, Any]:
@@ -91,7 +112,7 @@ Step: TypeAlias = SystemStep | QuickStep
 
 QUICK = "cone_interior_point"  # what compiled code leaves; where that fails too, auto tries all that it knows
 NEWTON = METHODS.index("ConeNewton")
-NOTHING = np.zeros((0, 3))  # impulses of no contacts
+NO_IMPULSES, NO_KEYS, NO_JOINTS = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0)  # before the first step
 
 
 class Stepper(Protocol):
@@ -118,7 +139,13 @@ class Stepper(Protocol):
         """The columns of the recorder for the instant."""
 
     def columns(self, one: Step, status: Status) -> dict[str, Any]:
-        """The columns of the recorder for a step that was accepted."""
+        """The columns of the recorder for the step that was accepted last."""
+
+    def kept(self, one: Step, status: Status) -> Any:
+        """What `block` needs of the step that was accepted last."""
+
+    def block(self, kept: list[Any]) -> dict[str, Any]:
+        """The columns of the recorder for some steps in a row."""
 
     def header(self, **run: Any) -> Header: ...
 
@@ -193,6 +220,13 @@ class SystemStepper:
         rows = contact_columns(1, self.gap.size, {name: value[None] for name, value in part.items()})
         return own_columns(columns) | rows
 
+    def kept(self, one: Step, status: Status) -> dict[str, Any]:
+        return self.columns(one, status)
+
+    def block(self, kept: list[Any]) -> dict[str, Any]:
+        columns = {name: np.concatenate([each[name] for each in kept]) for name in kept[0] if name != "contact_start"}
+        return columns | {"contact_start": self.gap.size * np.arange(len(kept) + 1)}
+
     def header(self, **run: Any) -> Header:
         return Header.of_system(self.system, self.at, **run)
 
@@ -201,6 +235,17 @@ class SystemStepper:
 
     def names(self) -> tuple[str, ...]:
         return tuple(contact.name for contact in self.system.contacts)
+
+
+class Made(NamedTuple):
+    """A step of a model that was made, and where it led."""
+
+    step: Any  # a Step
+    status: Status
+    time: float  # of its end   [s]
+    q: Vector
+    v: Vector
+    held: Vector  # impulses of equality constraints
 
 
 class ModelStepper:
@@ -245,48 +290,61 @@ class ModelStepper:
 
     def look(self) -> Now:
         """What the next step starts from."""
+        self.find()
+        return self.run.gathered()
+
+    def find(self) -> None:
+        """MuJoCo's part of it."""
         run, d = self.run, self.run.data
         if self.control is not None:
             d.ctrl[:] = self.control(run.time, self.q, self.v)
         if self.force is not None:
             d.qfrc_applied[:] = self.force(run.time, self.q, self.v)
         if self.last is not None:
-            run.place(d.qpos, d.qvel)
-        known = run.known, run.next_number
-        self.now = run.now(self.how.h)
-        self.found = run.known, run.next_number
-        run.known, run.next_number = known
-        return self.now
+            run.settle()
+        run.find(self.how.h)
 
     def problem(self, now: Now) -> ContactProblem:
         """Of the next step."""
         how = self.how
         return model_problem(self.run, now, how, how.formulation.spin, self.impulse)
 
+    def quick_problem(self, now: Now, before: Dense) -> ContactProblem:
+        return model_problem(self.run, now, self.how, False, before)
+
     def step(self) -> Step:
-        now = self.look()
-        first = QUICK if self.quick else self.how.solver
-        one, self.left = self.step_from(now, first), False
+        self.find()
+        if self.quick:
+            for leave in (False, True) if self.left else (False,):
+                one = self.quick_step(leave)
+                if one is not None:
+                    self.left = leave
+                    return one
+        return self.hard_step()
+
+    def hard_step(self) -> Step:
+        """The step that compiled code does not solve, or does not know: by a solver, and without taking overlaps back
+        where that fails."""
+        now, first = self.run.gathered(), QUICK if self.quick else self.how.solver
+        one, self.left = self.solver_step(now, first), False
         if self.solved(one):
             return one
         if overlaps(now):
-            again = self.step_from(without_overlaps(now), first)
+            contact, row = met(now.contact, now.row)
+            quick = self.quick_step(True) if self.quick else None
+            again = quick or self.solver_step(now, first, now._replace(contact=contact, row=row))
             if self.solved(again):
                 self.left = True
                 return again
-        return self.step_from(now, self.how.solver) if self.quick else one
+        return self.solver_step(now, self.how.solver) if self.quick else one
 
     def solved(self, one: Step) -> bool:
         return one.graded(self.how.tol) == Status.SOLVED
 
-    def step_from(self, now: Now, solver: str | Solver) -> Step:
-        """The step from what was found, in compiled code if that solves it, else by a solver."""
+    def solver_step(self, now: Now, solver: str | Solver, posed: Now | None = None) -> SystemStep:
+        """The step from what was found, or from what is `posed` instead, by a solver."""
         started, how = clock.perf_counter(), self.how
-        if self.quick and solver == QUICK:
-            one = self.quick_step(now, started)
-            if one is not None:
-                return one
-        formulation, problem = how.formulation, self.problem(now)
+        formulation, problem = how.formulation, self.problem(now if posed is None else posed)
         rows = formulation.rows(problem)
         solved = solve_rows(formulation, rows, solver, how.tol, how.tol, rows.previous[:, 0] == 0)
         impulses = spread(problem, rows.contacts, solved.impulses)
@@ -305,69 +363,71 @@ class ModelStepper:
             state=spread_states(problem, rows.contacts, solved.states),
             iterations=solved.iterations,
             seconds=clock.perf_counter() - started,
+            now=now,
         )
 
-    def quick_step(self, now: Now, started: float) -> QuickStep | None:
-        """The step by engine/model_newton.py; None where that does not solve it."""
-        run, before, last = self.run, self.impulse, self.last
-        contacts = now.A, now.gap, now.mu, now.restitution, now.was, NOTHING if before is None else before
-        old = (now.key[:0], now.error[:0]) if last is None else (last.key, self.joints)
-        rows = now.rows, now.error, now.bound, now.key, *old, self.how.recovery
-        given: tuple[Any, ...] = (now.M, now.force, now.v, *run.implicit, *contacts, *rows, self.law, self.how.tol)
-        solved, residual, steps, v, p, joints, mu, sliding, taken, state, wrong, worst = quick_step(*given)
+    def quick_step(self, leave: bool) -> QuickStep | None:
+        """The step by engine/model_newton.py, which may leave overlaps; None where that does not solve it."""
+        started, run, d, how = clock.perf_counter(), self.run, self.run.data, self.how
+        M, before = run.mass(), NO_IMPULSES if self.impulse is None else self.impulse
+        old = (NO_KEYS, NO_JOINTS) if self.last is None else (self.last.key, self.joints)
+        smooth = M, d.qfrc_smooth, d.qvel, *run.implicit
+        given: tuple[Any, ...] = (*run.found(), *smooth, before, *old, how.recovery, leave, self.law, how.tol)
+        found, start, answer = model_step(*given)
+        solved, residual, steps, v, p, joints, did, wrong, worst = answer
         if not solved:
             return None
-        return QuickStep(
-            make=lambda: model_problem(run, now, self.how, False, before),
-            rows=now.A,
-            after=v,
-            impulse=p,
-            joints=joints,
-            friction=mu,
-            sliding=sliding,
-            left_out=taken,
-            state=state,
-            iterations=steps,
-            seconds=clock.perf_counter() - started,
-            residual=residual,
-            method=NEWTON if p.size + joints.size else 0,
-            wrong=wrong,
-            worst=worst,
-        )
+        now, seconds = Now(M, start, np.array(d.qpos), *found), clock.perf_counter() - started
+        return QuickStep(now, self.quick_problem, before, seconds, residual, steps, v, p, joints, did, wrong, worst)
 
     def accept(self, one: Step) -> None:
-        self.last, (self.run.known, self.run.next_number) = self.now, self.found
+        now = one.now
+        assert now is not None
+        self.last = now
+        self.run.remember(now)
         self.unrecovered += self.left
         self.run.advance(one.after, self.how.h)
         self.number += 1
-        count = self.last.gap.size
-        self.impulse = one.impulse.reshape(count, one.impulse.size // count if count else 3)
+        if isinstance(one, QuickStep):
+            self.impulse = one.impulses
+        else:
+            count = len(now.contact)
+            self.impulse = one.impulse.reshape(count, one.impulse.size // count if count else 3)
         self.joints = one.joints
 
     def state(self) -> dict[str, Any]:
         return {"q": self.q, "v": self.v, "kinetic": self.v @ self.run.mass() @ self.v / 2}
 
     def columns(self, one: Step, status: Status) -> dict[str, Any]:
-        assert self.last is not None
-        now, held = self.last, self.run.data.ne
-        columns = step_columns(one, status, self.number * self.how.h)
-        kinetic = one.after @ now.M @ one.after / 2
-        columns |= {"q": self.q, "v": self.v, "kinetic": kinetic, "joint_impulse": one.joints[:held]}
-        part = contact_part(one, now.gap) | {
-            "shape_a": now.geom[:, 1],
-            "shape_b": now.geom[:, 0],
-            "feature": now.number,
-            "point": now.place,
-            "normal": now.frame[:, :3],
-            "tangent": now.frame[:, 3:6],
+        return self.block([self.kept(one, status)])
+
+    def kept(self, one: Step, status: Status) -> Made:
+        return Made(one, status, self.number * self.how.h, self.q, self.v, one.joints[: self.run.data.ne])
+
+    def block(self, kept: list[Made]) -> dict[str, Any]:
+        instants = [each.step.now for each in kept]
+        contact, tag = (np.concatenate([getattr(now, name) for now in instants]) for name in ("contact", "tag"))
+        M, v = np.array([now.M for now in instants]), np.array([each.v for each in kept])
+        rows = [step_columns(each.step, each.status, each.time) for each in kept]
+        columns = {name: np.array([row[name] for row in rows]) for name in rows[0]} | {
+            "q": np.array([each.q for each in kept]),
+            "v": v,
+            "kinetic": np.einsum("si,sij,sj->s", v, M, v) / 2,
+            "joint_impulse": np.array([each.held for each in kept]),
+            "contact_start": np.cumsum([0, *map(len, (now.contact for now in instants))]),
         }
-        rows = {f"contacts/{name}": value for name, value in part.items()}
-        return own_columns(columns) | rows | {"contact_start": np.array([0, now.gap.size])}
+        part = stacked([contact_part(each.step, now.gap) for each, now in zip(kept, instants, strict=True)]) | {
+            "shape_a": tag[:, 1],
+            "shape_b": tag[:, 0],
+            "feature": tag[:, NUMBER],
+            "point": contact[:, PLACE:FRAME],
+            "normal": contact[:, FRAME : FRAME + 3],
+            "tangent": contact[:, FRAME + 3 : FRAME + 6],
+        }
+        return columns | {f"contacts/{name}": value for name, value in part.items()}
 
     def header(self, **run: Any) -> Header:
-        known = self.run.known, self.run.next_number
         self.run.now(self.how.h)  # so that constraints are counted
-        self.run.known, self.run.next_number = known
         held, system = int(self.run.data.ne), self.system
         return Header(
             names=system.geoms,
@@ -390,34 +450,32 @@ class ModelStepper:
         return () if self.last is None else self.system.contact_names(self.last.geom)
 
 
+def stacked(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Columns of contacts one after another; zeros where a step, as one without contacts, has no such column."""
+    names = {name: None for part in parts for name in part}
+    return {name: np.concatenate([part.get(name, np.zeros(len(part["gap"]))) for part in parts]) for name in names}
+
+
 def overlaps(now: Now) -> bool:
     """Is there something that a step would take back?"""
     return bool((now.gap < 0).any() or (now.error[~np.isfinite(now.bound)] < 0).any())
 
 
-def without_overlaps(now: Now) -> Now:
-    """The same with contacts and limits that are met, and constraints that hold: they need only not get worse."""
-    constraint, limit = np.isposinf(now.bound), np.isneginf(now.bound)
-    error = np.where(constraint | (limit & (now.error < 0)), 0.0, now.error)
-    return now._replace(gap=np.maximum(now.gap, 0.0), error=error)
-
-
 def given_controls(system: LoadedModel, control: Control) -> Callable[[float, Vector, Vector], Vector]:
     """The controls as a function that checks them."""
     given: Any = control
-
-    def controls(now: float, q: Vector, v: Vector) -> Vector:
-        return vector(system.name, "control", given(now, q, v) if callable(given) else given, system.model.nu)
-
-    return controls
+    what = system.name, "control"
+    if not callable(given):
+        constant = vector(*what, given, system.model.nu)
+        return lambda now, q, v: constant
+    return lambda now, q, v: vector(*what, given(now, q, v), system.model.nu)
 
 
 def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | None = None) -> ContactProblem:
     """The ContactProblem of a step of a model; `impulse` (nc before, d) are those of the step before."""
     h = how.h
     M, momentum = run.effective(now, h)
-    count, n = now.gap.size, now.v.size
-    A = now.A
+    count, n, A = len(now.contact), now.v.size, now.A
     if spin and now.patch.any():
         A = np.concatenate([A.reshape(count, 3, n), now.spin[:, None]], axis=1).reshape(-1, n)
     return ContactProblem(
@@ -429,7 +487,7 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
         mu=now.mu,
         gap=now.gap,
         restitution=now.restitution,
-        previous=None if impulse is None else carried(now.was, impulse, len(A) // count if count else 3).ravel(),
+        previous=None if impulse is None else carried(now.tag, impulse, len(A) // count if count else 3).ravel(),
         patch=now.patch,
         point=now.place.ravel(),
         time=run.time,
@@ -439,5 +497,5 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
 
 def bounded_rows(now: Now, h: float, recovery: float) -> dict[str, Any]:
     """Constraints, dry friction and limits as joint rows of a ContactProblem."""
-    wanted, lower, upper = bounded(now.error, now.bound, h, recovery)
+    wanted, lower, upper = bounded(now.row, h, recovery)
     return {"G": now.rows.T, "b": wanted, "lower": lower, "upper": upper}

@@ -51,12 +51,23 @@ def into_cone(mu, d, at, p):
 @bare
 def respond(member, n, sign, start, place, G, p, z):
     """z at the places of blocks: what their impulses do."""
-    D = G.shape[1]
+    clear(member, start, place, z)
+    add_up(member, n, sign, start, place, G, p, z)
+
+
+@bare
+def clear(member, start, place, z):
     for k in range(member.size):
         for t in range(start[member[k]], start[member[k] + 1]):
             b = place[t]
             for r in range(6):
                 z[b, r] = 0.0
+
+
+@bare
+def add_up(member, n, sign, start, place, G, p, z):
+    """Add what the impulses of blocks do to z."""
+    D = G.shape[1]
     for k in range(member.size):
         i = member[k]
         at, contact = D * i, i < n
@@ -71,7 +82,13 @@ def respond(member, n, sign, start, place, G, p, z):
 @bare
 def judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u):
     """The velocities u of some blocks, in place; their residual, and whether they are solved. z is that of p."""
-    D, relaxed = p.size // mu.size, soft.size > 0
+    find_velocities(member, n, start, place, G, compliance, soft, q, z, p, u)
+    return measured(member, n, mu, shift, scale, lower, upper, q, tol, p, u)
+
+
+@bare
+def find_velocities(member, n, start, place, G, compliance, soft, q, z, p, u):
+    D, relaxed = G.shape[1], soft.size > 0
     for k in range(member.size):
         i = member[k]
         at = D * i
@@ -82,18 +99,29 @@ def judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower
             u[at + 1] = u_1 + q[at + 1] + slack * p[at + 1]
             if D >= 3:
                 u[at + 2] = u_2 + q[at + 2] + slack * p[at + 2]
-    return measured(member, n, mu, shift, scale, lower, upper, q, tol, p, u)
 
 
 @bare
 def measured(member, n, mu, shift, scale, lower, upper, q, tol, p, u):
     """The residual of some blocks with their velocities u, and whether they are solved."""
     far, p_p, u_u, q_q = distances(member, n, False, mu, shift, scale, lower, upper, q, p, u)
-    error = over(math.sqrt(far), math.sqrt(max(p_p, u_u, q_q)))
+    error = relative(far, p_p, u_u, q_q)
     if not error <= tol:
         return error, False
     far, p_p, u_u, q_q = distances(member, n, True, mu, shift, scale, lower, upper, q, p, u)
-    return error, by_velocities(math.sqrt(far), math.sqrt(p_p), math.sqrt(u_u), math.sqrt(q_q)) <= math.sqrt(tol)
+    return error, scaled_error(far, p_p, u_u, q_q) <= math.sqrt(tol)
+
+
+@bare
+def relative(far, p_p, u_u, q_q):
+    """The residual by the sums of `distances`."""
+    return over(math.sqrt(far), math.sqrt(max(p_p, u_u, q_q)))
+
+
+@bare
+def scaled_error(far, p_p, u_u, q_q):
+    """The same by scaled ones."""
+    return by_velocities(math.sqrt(far), math.sqrt(p_p), math.sqrt(u_u), math.sqrt(q_q))
 
 
 @bare

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, positive, several, text, truth, vector, whole
+from stickslip.checks import checked, count, positive, several, text, truth, vector, whole
 from stickslip.dynamics.generalized import System, a_system
 from stickslip.engine.arguments import FORMULATION, SCHEME, seconds
 from stickslip.engine.engine import accepted, step_tolerance
@@ -48,7 +48,7 @@ class SystemSimulation:
 
     @checked(
         system=a_system, dt=seconds, friction=FORMULATION, solver=known_method, tol=positive, scheme=SCHEME,
-        keep_going=truth, accept=positive, q=vector, v=vector,
+        keep_going=truth, accept=positive, threads=count, q=vector, v=vector,
     )  # fmt: skip
     def __init__(
         self,
@@ -61,12 +61,14 @@ class SystemSimulation:
         keep_going: bool = False,
         accept: float | None = None,
         effort: int | None = None,
+        threads: int = 1,
         *,
         q: Any = None,
         v: Any = None,
     ) -> None:
-        if effort is not None:
-            raise InputError(f"Simulation: effort is {effort!r}, expected it for a Scene only")
+        for name, given in (("effort", effort), ("threads", None if threads == 1 else threads)):
+            if given is not None:
+                raise InputError(f"Simulation: {name} is {given!r}, expected it for a Scene only")
         formulation: Formulation = Coulomb() if friction is None else friction
         method = formulation.solver if solver is None else solver
         tol = step_tolerance(formulation, method, tol)
@@ -81,14 +83,13 @@ class SystemSimulation:
 
     def step(self, n: int = 1) -> None:
         """Make n steps. Where one is not solved StepFailed is raised, and the state is that before this step."""
-        n = whole("Simulation", "n", n, 1, MOST_STEPS)
-        for _ in range(n):
-            one = self._stepper.step()
+        stepper = self._stepper
+        for _ in range(whole("Simulation", "n", n, 1, MOST_STEPS)):
+            one = stepper.step()
             status = one.graded(self._accept)
-            failed = status not in (Status.SOLVED, Status.INEXACT) and not self._keep_going
-            if isinstance(one, SystemStep) and failed:
-                raise step_failed(one.answer, self._stepper.number, f"of {self.system.name!r} at time {self.time:g} s")
-            self._stepper.accept(one)
+            if isinstance(one, SystemStep) and status not in USED and not self._keep_going:
+                raise step_failed(one.answer, stepper.number, f"of {self.system.name!r} at time {self.time:g} s")
+            stepper.accept(one)
             self._last = one, status
 
     def reset(self) -> None:
@@ -254,4 +255,5 @@ class SystemSimulation:
         return f"SystemSimulation({self.system.name!r} at {self.time:.6g} s, dt={self.dt:g}, {formulation})"
 
 
+USED = (Status.SOLVED, Status.INEXACT)
 TABLE = tuple(name for name in Contact._fields if name not in ("step", "body_a", "body_b"))

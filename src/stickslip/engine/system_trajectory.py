@@ -107,4 +107,6 @@ def contact_columns(steps: int, count: int, given: Mapping[str, Any]) -> dict[st
 
 def in_space(values: Floats) -> Floats:
     """(..., 3) of components (..., d): in the plane the third is zero."""
+    if values.shape[-1] == 3:
+        return values
     return np.concatenate([values, np.zeros((*values.shape[:-1], 3 - values.shape[-1]))], axis=-1)

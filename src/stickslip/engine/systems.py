@@ -73,6 +73,7 @@ from stickslip.solvers.status import Status
 if TYPE_CHECKING:
     from stickslip.engine.steppers import Step, Stepper
 
+BLOCK, BLOCK_SECONDS = 64, 0.25  # steps that are handed over together, at most, and how long the first of them waits
 NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
@@ -94,6 +95,7 @@ class SystemStep:
     state: Indices  # (nc,)
     iterations: int
     seconds: float
+    now: Any = None  # of a model, dynamics/mujoco.py, where it began
 
     @property
     def residual(self) -> float:
@@ -179,24 +181,54 @@ def simulate_system(
 
 
 def chunks(stepper: Stepper, header: Header, watch: JamWatch | None, steps: int) -> Iterator[Chunk]:
-    """Step by step, from where a stepper is, until there are `steps` of them in all."""
-    dt = header.dt
-    for number in range(stepper.number, steps):
-        one = stepper.step()
-        status = one.graded(header.accept)
-        if isinstance(one, SystemStep) and status not in (Status.SOLVED, Status.INEXACT) and not header.keep_going:
-            raise step_failed(one.answer, number, f"of {header.name!r} at time {number * dt:g} s")
-        stepper.accept(one)
-        for name, value in (("q", stepper.q), ("v", stepper.v)):
+    """Step by step, from where a stepper is, until there are `steps` of them in all; handed over in blocks. However it
+    ends, the steps before are handed over."""
+    made: list[Any] = []
+    events: list[JamEvent] = []
+    begun = clock.monotonic()
+
+    def block() -> Chunk:
+        columns = stepper.block(made)
+        chunk = columns, tuple(events), checkpoint_of(header, columns, watch)
+        made.clear()
+        events.clear()
+        return chunk
+
+    try:
+        for number in range(stepper.number, steps):
+            made.append(one_step(stepper, header, watch, number, events))
+            if len(made) == BLOCK or clock.monotonic() - begun > BLOCK_SECONDS:
+                yield block()
+                begun = clock.monotonic()
+    except GeneratorExit:
+        raise
+    except BaseException:
+        if made:
+            yield block()
+        raise
+    if made:
+        yield block()
+
+
+def one_step(stepper: Stepper, header: Header, watch: JamWatch | None, number: int, events: list[JamEvent]) -> Any:
+    """Make a step; what there is to record of it."""
+    dt, one = header.dt, stepper.step()
+    status = one.graded(header.accept)
+    if isinstance(one, SystemStep) and status not in (Status.SOLVED, Status.INEXACT) and not header.keep_going:
+        raise step_failed(one.answer, number, f"of {header.name!r} at time {number * dt:g} s")
+    stepper.accept(one)
+    q, v = stepper.q, stepper.v
+    if not q @ q + v @ v < np.inf:
+        for name, value in (("q", q), ("v", v)):
             if not np.isfinite(value).all():
                 raise not_finite(number, number * dt, f"{name} of {header.name!r}", value)
-        events = () if watch is None else look(watch, stepper.names(), one, number, dt)
-        columns = stepper.columns(one, status)
-        yield columns, events, checkpoint_of(header, columns, watch)
+    if watch is not None:
+        events += look(watch, stepper.names(), one, number, dt)
+    return stepper.kept(one, status)
 
 
 def checkpoint_of(header: Header, columns: Mapping[str, Any], watch: JamWatch | None) -> Checkpoint:
-    """What the step after the one with these columns starts from: its impulses. Of a model nothing is kept, since
+    """What the step after the last one with these columns starts from: its impulses. Of a model nothing is kept, since
     MuJoCo's own state is not in the file."""
     number = np.arange(len(header.names) if header.world == SYSTEM else 0)
     inside: set[Any] = set() if watch is None else watch.inside
@@ -206,8 +238,9 @@ def checkpoint_of(header: Header, columns: Mapping[str, Any], watch: JamWatch | 
     if number.size:
         contacts["memory/key"][:] = number[:, None]
         contacts["memory/inside"][:] = [i in inside for i in number.tolist()]
-        contacts["memory/impulse"][:] = columns["contacts/impulse"]
-        contacts["memory/moment"][:] = columns.get("contacts/moment", 0.0)
+        contacts["memory/impulse"][:] = columns["contacts/impulse"][-number.size :]
+        moments = columns.get("contacts/moment")
+        contacts["memory/moment"][:] = 0.0 if moments is None else moments[-number.size :]
     return Checkpoint(contacts, np.zeros(header.joint_row.size))
 
 

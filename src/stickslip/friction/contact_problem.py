@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from stickslip.checks import Refused, checked, number, positive, vector
+from stickslip.checks import Refused, checked, instance, number, positive, vector
 from stickslip.errors import InputError
 from stickslip.friction.elimination import Response, inverse_of, respond
 from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
@@ -119,9 +119,10 @@ class ContactProblem:
 
     def inverse_mass(self, momentum: Vector) -> Vector:
         """M⁻¹ times a momentum."""
-        velocity: Vector = self.inverse @ momentum
+        velocity: Vector = self.inverse @ vector("ContactProblem", "momentum", momentum, self.f.size)
         return velocity
 
+    @checked(impulses=instance(Impulses))
     def velocity_after(self, impulses: Impulses) -> Vector:
         """v⁺ of (1)."""
         return self.inverse_mass(self.f + self.H @ impulses.p + self.G @ impulses.joints)

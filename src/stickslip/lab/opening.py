@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from stickslip.checks import shown
 from stickslip.dynamics.mujoco import LoadedModel, load_model
 from stickslip.engine.recorder import MODEL
 from stickslip.engine.trajectory import Trajectory
@@ -70,4 +71,4 @@ def opened(world: World) -> tuple[SessionWorld, Settings, str]:
         case suffix if suffix in MODELS:
             model = load_model(path, quiet=True)
             return model, Settings(dt=model.timestep), path.name
-    raise InputError(f"view: the file is {str(path)!r}, expected one that ends with .yaml, .h5, .urdf or .xml")
+    raise InputError(f"view: the file is {shown(str(path))}, expected one that ends with .yaml, .h5, .urdf or .xml")

@@ -10,11 +10,13 @@ import contextlib
 import html
 import io
 import secrets
+import socket
 import threading
 import webbrowser
 from pathlib import Path
 from typing import Any
 
+from stickslip.checks import Refused, checked, instance, not_negative, text, truth, wholes
 from stickslip.errors import InputError
 from stickslip.lab.gate import Gate, guarding
 from stickslip.lab.opening import World, opened
@@ -37,6 +39,7 @@ class Lab:
             server.on_client_connect(lambda client: self._stay())
             server.on_client_disconnect(lambda client: self._leave())
 
+    @checked(seconds=not_negative)
     def wait(self, seconds: float | None = None) -> bool:
         """Until it is closed; False where the time is over before."""
         return self._closed.wait(seconds)
@@ -84,6 +87,16 @@ class Lab:
         return f"Lab({self.address}{', closed' if self._closed.is_set() else ''})"
 
 
+def own_address(owner: str, field: str, value: Any) -> str:
+    """A kind of argument: a name or address of this machine."""
+    try:
+        socket.getaddrinfo(text(owner, field, value) or "-", None)
+    except (OSError, UnicodeError):
+        raise Refused(owner, field, value, "a name or address of this machine, such as 127.0.0.1") from None
+    return str(value)
+
+
+@checked(host=own_address, port=wholes(1, 65535), browser=truth, keep=truth, settings=instance(Settings))
 def view(
     world: World,
     *,

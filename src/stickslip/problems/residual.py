@@ -8,7 +8,8 @@
     Cylinder…     | r - P_C(r - u) |₂ / max(|q|₂, |r|₂, |u|₂)
     LimitSurface… | (2) of problems/limit_surface.py |₂ / max(|q|₂, |x|₂, |y|₂),  in its scaled x and y
 
-These are the definitions of FCLIB and Siconos, so that figures compare. No division where the scale is zero.
+These are the definitions of FCLIB and Siconos, so that figures compare. No division where the scale is zero; of
+friction problems, where it is below 2.2e-16, as there.
 NaN and Inf never read as small: whatever is not finite gives inf.
 
 A residual relative to |r| becomes small where r grows without bound, solution or not: two walls that close on a body
@@ -92,8 +93,7 @@ def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:
 def residual_scale(problem: LCP | MixedLCP) -> float:
     """What the residual is relative to."""
     conic = isinstance(problem, LCP) or problem.is_conic
-    scale = float(length(problem.q)) + (0.0 if conic else 1.0)
-    return scale if scale > TINY else 1.0
+    return (float(length(problem.q)) + (0.0 if conic else 1.0)) or 1.0
 
 
 def row_errors(problem: LCP | MixedLCP, x: Vector, y: Vector) -> Vector:
@@ -107,6 +107,12 @@ def row_errors(problem: LCP | MixedLCP, x: Vector, y: Vector) -> Vector:
     changes = size.multiply(1.0 / terms[:, None]).max(axis=0) if sparse.issparse(size) else size / terms[:, None]
     most = np.asarray(changes.toarray() if sparse.issparse(changes) else changes.max(axis=0, initial=0.0)).ravel()
     return np.abs(off) * np.where(beside, most, 1.0 / terms)
+
+
+def surest_residual(problem: LCP | MixedLCP, x: Vector) -> float:
+    """The residual that x has at most, whichever way it is summed."""
+    y = problem.value(x)
+    return max(residual(problem, x, y), rounded_residual(problem, x, y))
 
 
 def rounded_residual(problem: LCP | MixedLCP, x: Vector, y: Vector) -> float:
@@ -166,7 +172,7 @@ def relative_min_map(z, w, q):
         if not (abs(z[i]) < np.inf and abs(w[i]) < np.inf):
             return np.inf
         map_[i] = z[i] if z[i] < w[i] else w[i]
-    return over(length(map_), length(q))
+    return relative_to_data(length(map_), length(q))
 
 
 @kernel
@@ -175,7 +181,7 @@ def relative_box_map(z, w, q, lower, upper):
     conic = True
     for i in range(z.size):
         conic = conic and (lower[i] == 0.0 or lower[i] == -np.inf) and (upper[i] == 0.0 or upper[i] == np.inf)
-    return over(box_map_length(z, w, lower, upper), length(q) if conic else 1.0 + length(q))
+    return relative_to_data(box_map_length(z, w, lower, upper), length(q) if conic else 1.0 + length(q))
 
 
 @kernel
@@ -195,8 +201,9 @@ def relative_box_map_up_to(z, w, q, lower, upper, error):
     for i in range(z.size):
         conic = conic and (lower[i] == 0.0 or lower[i] == -np.inf) and (upper[i] == 0.0 or upper[i] == np.inf)
         at_least = abs(median(z[i] - upper[i], w[i] - error[i], z[i] - lower[i]))
-        map_[i] = max(at_least, abs(median(z[i] - upper[i], w[i] + error[i], z[i] - lower[i])))
-    return over(length(map_), length(q) if conic else 1.0 + length(q))
+        most = max(at_least, abs(median(z[i] - upper[i], w[i] + error[i], z[i] - lower[i])))
+        map_[i] = most + min(most, TINY * abs(z[i]))  # as z - P(z - w) is rounded where it is computed as written
+    return relative_to_data(length(map_), length(q) if conic else 1.0 + length(q))
 
 
 @kernel
@@ -206,8 +213,16 @@ def median(low, x, high):
 
 
 @kernel
+def relative_to_data(distance, scale):
+    """distance / scale, however small the scale is: q of 1e-20 is no rounding; inf where either is not finite."""
+    if not (distance < np.inf and scale < np.inf):
+        return np.inf
+    return distance / scale if scale > 0.0 else distance
+
+
+@kernel
 def over(distance, scale):
-    """distance / scale; inf where either is not finite, since distance / inf would read as zero."""
+    """The same, undivided where the scale is rounding, as Siconos has it for friction; inf where either is not finite, since distance / inf would read as zero."""
     if not (distance < np.inf and scale < np.inf):
         return np.inf
     return distance / scale if scale > TINY else distance
@@ -220,13 +235,7 @@ def box_map_length(z, w, lower, upper):
     for i in range(z.size):
         if not (abs(z[i]) < np.inf and abs(w[i]) < np.inf):
             return np.inf
-        target = z[i] - w[i]
-        if target < lower[i]:
-            map_[i] = z[i] - lower[i]
-        elif target > upper[i]:
-            map_[i] = z[i] - upper[i]
-        else:
-            map_[i] = w[i]
+        map_[i] = median(z[i] - upper[i], w[i], z[i] - lower[i])  # z - w would lose a small w beside a large z
     return length(map_)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
+from stickslip.checks import shown
 from stickslip.errors import InputError
 from stickslip.scene.descriptions import BodyDescription
 from stickslip.scene.materials import FIELDS, coefficient
@@ -74,7 +75,7 @@ def place_of(scene: Scene, name: str) -> Place:
         return Place(field, axis, body=scene._index[owner])
     if owner in scene._joint_index and field in joint_fields(scene.joints[scene._joint_index[owner]].kind):
         return Place(field, axis, joint=scene._joint_index[owner])
-    raise InputError(f"the scene has no parameter {name!r}, expected {expected(scene, owner)}")
+    raise InputError(f"the scene has no parameter {shown(name)}, expected {expected(scene, owner)}")
 
 
 def expected(scene: Scene, owner: str) -> str:

@@ -46,7 +46,7 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import TINY, residual, residual_scale
+from stickslip.problems.residual import TINY, judge, residual_scale, surest_residual
 from stickslip.solvers.contact_modes import ModeSolutions, search_modes
 from stickslip.solvers.reduction import exchange
 from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
@@ -61,6 +61,7 @@ SLACK = 1e-9  # values down to -SLACK count as nonnegative; the residual decides
 SAME = 1e-8  # solutions closer than this are one
 CANCELLED = 1e-13  # a difference of numbers this much larger is zero, when free variables are eliminated
 FAR = 1e3  # a contradiction should exclude at least all x with entries below this
+BEYOND = 1e7  # and where nothing is left, all below this, to say that there is no solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class Solutions:
     complete: bool
     reach: float  # at least 1e3 if complete, often 1e9, and inf if the contradictions hold whatever the size
     clear: float  # how many times what tol allows the contradictions are; below 1 a residual of tol may yet be reached
-    residual: float  # the worst of all points listed, 0 if there are none
+    residual: float  # the worst of all points listed, whichever way it is summed; 0 if there are none
     nodes: int
     seconds: float
 
@@ -177,15 +178,15 @@ def all_solutions(
     started = time.perf_counter()
     form = standard_form(problem)
     tolerance = type(problem).tolerance if tol is None else tol
-    allowed = allowances(form, tolerance)
-    start = without_free_variables(form)
+    allowed, of_equations = allowances(form, tolerance)
+    start = without_free_variables(form, of_equations)
     leaves: list[Leaf] = []
-    if start is None:  # the equations contradict each other
-        complete, reach, clear, nodes = True, math.inf, SLACK / float(allowed.max(initial=TINY)), 0
+    if isinstance(start, Contradiction):
+        complete, reach, clear, nodes = start.reach >= FAR, start.reach, start.clear, 0
     else:
         leaves, complete, reach, clear, nodes = enumerate_leaves(start, allowed, max_nodes)
     found = [solved_again(form, leaf) for leaf in leaves]
-    pieces, reach, clear = without_contradictory(form, found, allowed, tolerance, reach, clear)
+    pieces, reach, clear = without_contradictory(form, found, tolerance, reach, clear)
     continua, points, doubtful = sorted_out(form, pieces, tolerance)
     listed = [*points, *(piece.point for piece in continua)]
     return Solutions(
@@ -195,7 +196,7 @@ def all_solutions(
         complete=complete,
         reach=reach,
         clear=clear,
-        residual=max((residual(problem, z) for z in listed), default=0.0),
+        residual=max((surest_residual(problem, z) for z in listed), default=0.0),
         nodes=nodes,
         seconds=time.perf_counter() - started,
     )
@@ -205,7 +206,7 @@ def all_solutions(
 @checked(tol=positive, max_nodes=count)
 class Enumeration:
     """All solutions as a method: the first of them, or NO_SOLUTION where a completed search shows that no point has a
-    residual of tol."""
+    residual of tol, with no entry beyond 1e7 times what is usual in the problem's own units."""
 
     tol: float = 1e-10
     max_nodes: int = 1_000_000
@@ -218,8 +219,12 @@ class Enumeration:
         found = all_solutions(problem, tol=self.tol, max_nodes=self.max_nodes)
         listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
         nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER
-        ended = Status.STALLED if listed or (found.complete and found.clear < 1.0) else nothing
-        x = listed[0] if listed else np.zeros(problem.size)
+        shown = found.clear >= 1.0 and found.reach >= BEYOND
+        ended = Status.STALLED if listed or (found.complete and not shown) else nothing
+        solved = (
+            x for x in listed if judge(problem, x, self.tol)[2]
+        )  # of several, one that rounding leaves no doubt of
+        x = next(solved, listed[0] if listed else np.zeros(problem.size))
         return conclude(problem, self, x, ended, found.nodes, started)
 
 
@@ -248,6 +253,7 @@ class StandardForm:
     left_unit: Vector  # what 1 in left means unscaled
     right_unit: Vector
     origin: Vector  # z at left = 0
+    unsure: Vector  # by how much rounding made q wrong: w at the origin is a sum, and bounds may be far from zero
 
     @property
     def pairs(self) -> int:
@@ -296,6 +302,9 @@ def standard_form(problem: LCP | MixedLCP) -> StandardForm:
     table[s, b] = sided[:, None] == boxed
     table[b, s] = -table[s, b].T
     table[:, -1] = np.concatenate([sign * w[sided], upper[boxed] - lower[boxed], w[free]])
+    terms = np.abs(M) @ np.abs(origin) + np.abs(problem.q)
+    unsure = np.where(origin.any(), TINY * (problem.size + 2), 0.0) * terms
+    apart = np.where(lower[boxed] != 0.0, TINY, 0.0) * (np.abs(upper) + np.abs(lower))[boxed]
     table, right_unit, left_unit = balanced(table)
     M, q = table[:, :-1].copy(), table[:, -1].copy()
     return StandardForm(
@@ -310,13 +319,16 @@ def standard_form(problem: LCP | MixedLCP) -> StandardForm:
         left_unit=left_unit,
         right_unit=right_unit,
         origin=origin,
+        unsure=np.concatenate([unsure[sided], apart, unsure[free]]) / right_unit,
     )
 
 
-def allowances(form: StandardForm, tol: float) -> Vector:
-    """By how much each variable of the pairs, left then right, may be wrong where the residual is tol."""
-    units = np.concatenate([form.left_unit[: form.pairs], form.right_unit[: form.pairs]])
-    return tol * residual_scale(form.problem) / units
+def allowances(form: StandardForm, tol: float) -> tuple[Vector, Vector]:
+    """By how much each variable of the pairs, left then right, and each equation may be wrong where the residual is
+    tol."""
+    units = np.concatenate([form.left_unit[: form.pairs], form.right_unit])
+    allowed = tol * residual_scale(form.problem) / units
+    return allowed[: 2 * form.pairs], allowed[2 * form.pairs :]
 
 
 def balanced(table: Dense) -> tuple[Dense, Vector, Vector]:
@@ -357,21 +369,31 @@ class Start:
     """
 
     table: Dense  # (A, b), scaled
+    error: Dense  # by how much rounding may have made each entry wrong, and one column more: what tol allows a row
     basic: Rows
     nonbasic: Rows
     unit: Vector  # x in the units of the standard form = unit * x here
     lines: int  # dimension of the free directions that change nothing else
 
 
-def without_free_variables(form: StandardForm) -> Start | None:
-    """Free variables and equations pivoted out of the dictionary, largest pivots first; None if they contradict.
+class Contradiction(NamedTuple):
+    """The equations alone contradict each other: how far that reaches, and how clearly it does."""
+
+    reach: float
+    clear: float
+
+
+def without_free_variables(form: StandardForm, allowed: Vector) -> Start | Contradiction:
+    """Free variables and equations pivoted out of the dictionary, largest pivots first.
 
     A free variable takes the place of an equation while the two are linked; where they are not (a singular
     block), an equation fixes the variable of a pair instead, and a free variable takes the place of such a one.
+    `allowed` is by how much each equation may be wrong.
     """
     pairs, size = form.pairs, form.q.size
     table = np.column_stack([form.M, form.q])
-    size_of_terms = np.abs(table)
+    size_of_terms, error = np.abs(table), np.zeros((size, size + 2))
+    error[:, -2], error[pairs:, -1] = form.unsure, allowed
     basic = np.concatenate([pairs + np.arange(pairs), np.full(size - pairs, -1)])  # -1: an equation
     nonbasic = np.concatenate([np.arange(pairs), np.full(size - pairs, -1)])  # -1: a free variable
     for equation, free in ((True, True), (True, False), (False, True)):
@@ -380,37 +402,54 @@ def without_free_variables(form: StandardForm) -> Start | None:
             if not linked.any():
                 break
             r, c = np.unravel_index(int(np.argmax(linked)), linked.shape)
-            table, size_of_terms = exchanged(table, size_of_terms, int(r), int(c))
+            table, size_of_terms, error = exchanged(table, size_of_terms, error, int(r), int(c))
             basic[r], nonbasic[c] = nonbasic[c], basic[r]
             kept_rows, kept_columns = np.ones(table.shape[0], bool), np.ones(table.shape[1], bool)
             kept_rows[r], kept_columns[c] = basic[r] >= 0, nonbasic[c] >= 0
             table, size_of_terms = table[kept_rows][:, kept_columns], size_of_terms[kept_rows][:, kept_columns]
+            error = error[kept_rows][:, np.append(kept_columns, True)]
             basic, nonbasic = basic[kept_rows], nonbasic[kept_columns[:-1]]
-    if np.abs(table[basic < 0, -1]).max(initial=0.0) > SLACK:
-        return None
+    left = np.where(basic < 0, np.abs(table[:, -1]), 0.0)
+    if left.max(initial=0.0) > SLACK:
+        i = int(np.argmax(left))
+        margin, leak = float(left[i] - error[i, -2]), float(error[i, :-2].sum())
+        clear = margin / error[i, -1] if error[i, -1] > 0 else math.inf
+        return Contradiction(max(margin, 0.0) / leak if leak > 0 else math.inf if margin > 0 else 0.0, float(clear))
     lines = int((nonbasic < 0).sum())
-    table, row_unit, column_unit = balanced(table[basic >= 0][:, np.append(nonbasic >= 0, True)])
-    basic, nonbasic = basic[basic >= 0], nonbasic[nonbasic >= 0]
+    rows, columns = basic >= 0, np.append(nonbasic >= 0, True)
+    table, row_unit, column_unit = balanced(table[rows][:, columns])
+    error = error[rows][:, np.append(columns, True)] * np.append(column_unit, [1.0, 1.0]) / row_unit[:, None]
+    basic, nonbasic = basic[rows], nonbasic[nonbasic >= 0]
     unit = np.empty(2 * pairs)
     unit[basic], unit[nonbasic] = row_unit, column_unit
-    return Start(np.ascontiguousarray(table), basic, nonbasic, unit, lines)
+    return Start(np.ascontiguousarray(table), np.ascontiguousarray(error), basic, nonbasic, unit, lines)
 
 
-def exchanged(table: Dense, size_of_terms: Dense, r: int, c: int) -> tuple[Dense, Dense]:
+def exchanged(table: Dense, size_of_terms: Dense, error: Dense, r: int, c: int) -> tuple[Dense, Dense, Dense]:
     """The dictionary with the basic variable of row r and the nonbasic one of column c exchanged.
 
-    Also the sizes of the terms each entry is the sum of. Entries that are only rounding beside these become zero:
-    the scaling that follows must not raise them.
+    Also the sizes of the terms each entry is the sum of, and bounds on errors. Entries that are only rounding beside
+    these terms become zero: the scaling that follows must not raise them.
     """
+    pivot, last = abs(table[r, c]), table.shape[1]
     row = -table[r] / table[r, c]
     row[c] = 1 / table[r, c]
-    column = table[:, c].copy()
-    column[r] = 0.0
+    row_error = error[r] / pivot
+    row_error[:last] += np.abs(row) * (error[r, c] / pivot + TINY)
+    row_error[c] = np.abs(row[c]) * (error[r, c] / pivot + TINY)
+    column, column_error = table[:, c].copy(), error[:, c].copy()
+    column[r] = column_error[r] = 0.0
     terms = np.outer(column, row)
     result, size = table + terms, size_of_terms + np.abs(terms)
     result[:, c], size[:, c] = terms[:, c], np.abs(terms[:, c])
     result[r], size[r] = row, np.abs(row)
-    return np.where(np.abs(result) > CANCELLED * size, result, 0.0), size
+    carried = error + np.outer(np.abs(column), row_error)
+    carried[:, :last] += np.outer(column_error, np.abs(row)) + TINY * (np.abs(terms) + np.abs(result))
+    carried[:, c] = np.abs(column) * row_error[c] + column_error * np.abs(row[c]) + TINY * np.abs(terms[:, c])
+    carried[r] = row_error
+    kept = np.abs(result) > CANCELLED * size
+    carried[:, :last] += np.where(kept, 0.0, np.abs(result))
+    return np.where(kept, result, 0.0), size, carried
 
 
 # ---- the search ----
@@ -430,6 +469,7 @@ class Proof(NamedTuple):
     """The starting dictionary, from which every conclusion is drawn again, and how far the conclusions reach."""
 
     table: Dense  # (m, k + 1)
+    error: Dense  # (m, k + 2)  by how much its entries may be wrong, and what tol allows each row
     place: Rows  # (m + k,)
     reach: Vector  # (1,)  the branches dropped so far hold no x with all entries below this
     allowed: Vector  # (m + k,)  by how much a variable may be wrong
@@ -451,7 +491,7 @@ def enumerate_leaves(start: Start, allowed: Vector, max_nodes: int) -> tuple[lis
     place = np.empty(m + k, np.intp)
     place[start.basic], place[start.nonbasic] = np.arange(m), ~np.arange(k)
     d = Dictionary(start.table.copy(), start.basic.copy(), start.nonbasic.copy(), place.copy(), np.zeros_like(place))
-    proof = Proof(start.table, place, np.full(1, np.inf), allowed / start.unit, np.full(1, np.inf))
+    proof = Proof(start.table, start.error, place, np.full(1, np.inf), allowed / start.unit, np.full(1, np.inf))
     waiting = Dictionary(*(np.empty((pairs, *array.shape), array.dtype) for array in d))
     first, counts = np.empty(pairs, np.intp), np.zeros(2, np.intp)
     leaves, x = [], np.empty(m + k)
@@ -736,9 +776,9 @@ def row_again(d, proof, r, sign):
     """What row r, times sign, says of all variables,  Σ a_v x_v = constant,  formed again from the starting rows.
 
     Row r is a combination of those rows; its weights are the entries at the variables that were basic then.
-    Returns the constant, a bound on its error, the leak Σ max(-a_v, 0) over the variables not chosen as zero, rounding
-    included, and Σ |a_v| τ_v: if x has no entry above X, and none is wrong by more than τ_v, then
-    Σ a_v x_v >= -leak X - Σ |a_v| τ_v.
+    Returns the constant, a bound on the rounding of this sum, that with the errors of the starting rows, the leak
+    Σ max(-a_v, 0) over the variables not chosen as zero, rounding included, and Σ |a_v| τ_v: if x has no entry above X,
+    and none is wrong by more than τ_v, then Σ a_v x_v >= -leak X - Σ |a_v| τ_v.
     """
     m, k = d.basic.size, d.nonbasic.size
     weight = np.zeros(m)
@@ -749,24 +789,26 @@ def row_again(d, proof, r, sign):
         if i >= 0:
             weight[i] = -sign * d.table[r, j]
     roundoff = (m + 2) * 2.220446049250313e-16
-    constant, error, leak, slack = 0.0, 0.0, 0.0, 0.0
+    constant, error, inherited, leak, slack = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(m):
         term = weight[i] * proof.table[i, k]
         constant += term
         error += roundoff * abs(term)
+        inherited += abs(weight[i]) * proof.error[i, k]
+        slack += abs(weight[i]) * proof.error[i, k + 1]
     for v in range(m + k):
         if proof.place[v] >= 0:
-            entry, size = weight[proof.place[v]], 0.0
+            entry, wrong = weight[proof.place[v]], 0.0
         else:
-            entry, size = 0.0, 0.0
+            entry, wrong = 0.0, 0.0
             for i in range(m):
                 term = weight[i] * proof.table[i, ~proof.place[v]]
                 entry -= term
-                size += abs(term)
+                wrong += roundoff * abs(term) + abs(weight[i]) * proof.error[i, ~proof.place[v]]
         slack += abs(entry) * proof.allowed[v]
         if d.state[v] != ZERO:
-            leak += max(roundoff * size - entry, 0.0)
-    return constant, error, leak, slack
+            leak += max(wrong - entry, 0.0)
+    return constant, error, error + inherited, leak, slack
 
 
 @kernel
@@ -779,7 +821,7 @@ def contradiction(d, proof, r, sign):
     state = d.state[v]
     if sign < 0.0:
         d.state[v] = ZERO
-    constant, error, leak, slack = row_again(d, proof, r, sign)
+    constant, _, error, leak, slack = row_again(d, proof, r, sign)
     d.state[v] = state
     margin = -constant - error
     if not margin > 0.0:
@@ -796,7 +838,7 @@ def is_zero(d, proof, r):
     A small value may be what makes a solution, so it must be smaller than what a contradiction can tell from
     zero at FAR: a solution lost here leaves a contradiction beside it that does not reach that far.
     """
-    constant, error, leak, _ = row_again(d, proof, r, 1.0)
+    constant, error, _, leak, _ = row_again(d, proof, r, 1.0)
     return constant <= 1e-13 + 10.0 * error and leak <= SLACK
 
 
@@ -906,7 +948,7 @@ def solved_again(form: StandardForm, leaf: Leaf) -> Piece:
     along = np.zeros((size, leaf.dimension))
     along[movable] = Vt[rank:].T
     slack = np.concatenate([left[:pairs], form.right(z, left)[:pairs]])
-    return Piece(z, leaf.dimension, slack, leaf.zero, along, residual(form.problem, z))
+    return Piece(z, leaf.dimension, slack, leaf.zero, along, surest_residual(form.problem, z))
 
 
 def unknowns_and_equations(form: StandardForm, zero: Mask) -> tuple[Mask, Mask]:
@@ -917,7 +959,7 @@ def unknowns_and_equations(form: StandardForm, zero: Mask) -> tuple[Mask, Mask]:
 
 
 def without_contradictory(
-    form: StandardForm, pieces: list[Piece], allowed: Vector, tol: float, reach: float, clear: float
+    form: StandardForm, pieces: list[Piece], tol: float, reach: float, clear: float
 ) -> tuple[list[Piece], float, float]:
     """Without the leaves that only rounding kept: their residual is poor, since their equations have no solution.
 
@@ -925,15 +967,15 @@ def without_contradictory(
     """
     kept = []
     for piece in pieces:
-        excluded, times = (0.0, 0.0) if piece.residual <= tol else excluded_below(form, piece.zero, allowed)
-        if excluded >= FAR:
+        excluded, times = (0.0, 0.0) if piece.residual <= tol else excluded_below(form, piece.zero, tol)
+        if excluded >= FAR * max(1.0, float(np.abs(piece.slack).max(initial=0.0))):
             reach, clear = min(reach, excluded), min(clear, times)
         else:
             kept.append(piece)
     return kept, reach, clear
 
 
-def excluded_below(form: StandardForm, zero: Mask, allowed: Vector) -> tuple[float, float]:
+def excluded_below(form: StandardForm, zero: Mask, tol: float) -> tuple[float, float]:
     """The equations K x + k = 0 of a leaf have no solution x whose entries are all below this in size; how clearly.
 
     For each left singular vector u of K:  |uᵀ k| = |uᵀ K x| <= |uᵀ K|₁ max |x|.
@@ -942,12 +984,13 @@ def excluded_below(form: StandardForm, zero: Mask, allowed: Vector) -> tuple[flo
     K, k = form.M[equal][:, movable], form.q[equal]
     u = np.linalg.svd(K)[0].T
     roundoff = (k.size + 2) * np.finfo(float).eps
-    margin = np.abs(u @ k) - roundoff * np.abs(u) @ np.abs(k)
+    margin = np.abs(u @ k) - np.abs(u) @ (roundoff * np.abs(k) + form.unsure[equal])
     leak = np.abs(u @ K).sum(axis=1) + roundoff * (np.abs(u) @ np.abs(K)).sum(axis=1)
-    pairs = form.pairs
-    wrong = np.concatenate([allowed[pairs:], np.zeros(form.q.size - pairs)])[equal]
+    allowed, of_equations = allowances(form, tol)
+    wrong = np.concatenate([allowed[form.pairs :], of_equations])[equal]
     with np.errstate(divide="ignore", invalid="ignore"):
         farthest, times = np.where(margin > 0, margin / leak, 0.0), margin / (np.abs(u) @ wrong)
+    farthest = np.where(margin > SLACK * np.abs(u).sum(axis=1), farthest, 0.0)  # less the search takes for zero
     best = int(np.argmax(farthest)) if farthest.size else -1
     return (float(farthest[best]), float(times[best])) if best >= 0 else (0.0, 0.0)
 
@@ -995,10 +1038,13 @@ def distinct(pieces: list[Piece]) -> list[Piece]:
 
 
 def seen(form: StandardForm, piece: Piece) -> Piece:
-    """A piece whose directions change multipliers of bounds alone is one point of z."""
-    if piece.dimension == 0 or form.to_z(piece.along).any():
+    """The piece as z sees it: without the directions that change multipliers of bounds alone."""
+    if piece.dimension == 0 or not form.boxed.size:
         return piece
-    return replace(piece, dimension=0, along=piece.along[:, :0])
+    of_z = np.delete(piece.along, slice(form.sided.size, form.pairs), axis=0)
+    _, share, turned = np.linalg.svd(of_z)
+    along = piece.along @ turned[: int((share > SAME).sum())].T
+    return replace(piece, dimension=along.shape[1], along=along)
 
 
 def in_order(pieces: list[Piece]) -> list[Vector]:
@@ -1009,10 +1055,15 @@ def in_order(pieces: list[Piece]) -> list[Vector]:
 
 def continuum(form: StandardForm, piece: Piece) -> Continuum:
     pairs = form.pairs
-    directions, triangle = np.linalg.qr(form.to_z(piece.along))
+    along = piece.along
+    directions, triangle = np.linalg.qr(form.to_z(along))
+    apart = np.abs(triangle.diagonal()) > ROUNDING * np.linalg.norm(triangle, axis=0)  # of those before, in units of z
+    if not apart.all():
+        along = along[:, apart]
+        directions, triangle = np.linalg.qr(form.to_z(along))
     largest = np.abs(directions).argmax(axis=0)
-    turn = np.sign(directions[largest, np.arange(piece.dimension)])  # the largest component is positive
-    directions, along = directions * turn, piece.along @ np.linalg.inv(triangle) * turn
+    turn = np.sign(directions[largest, np.arange(along.shape[1])])  # the largest component is positive
+    directions, along = directions * turn, along @ np.linalg.inv(triangle) * turn
     slope = np.concatenate([along[:pairs], (form.M @ along)[:pairs]])[~piece.zero]
     slack = np.maximum(piece.slack[~piece.zero], 0.0)
     steep = np.abs(slope) > SAME * np.abs(along).max()
@@ -1024,7 +1075,7 @@ def continuum(form: StandardForm, piece: Piece) -> Continuum:
             for t, s in zip(step.T, np.where(steep, slope, 0.0).T, strict=True)
         ]
     )
-    return Continuum(piece.dimension, piece.z, directions, extent, is_bounded(np.where(steep, slope, 0.0)))
+    return Continuum(along.shape[1], piece.z, directions, extent, is_bounded(np.where(steep, slope, 0.0)))
 
 
 def is_bounded(slope: Dense) -> bool:

@@ -35,7 +35,7 @@ from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Dense, Matrix, Vector, as_dense, as_sparse, density
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import TINY, box_map_length, length
+from stickslip.problems.residual import box_map_length, residual_scale
 from stickslip.solvers.solution import Solution, conclude, expect, start_from
 from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED, STALLED
 
@@ -61,9 +61,8 @@ class PGS:
         expect(self, problem, LCP, MixedLCP)
         lower, upper = problem.lower, problem.upper
         step = self.omega / positive_diagonal(problem.M, lower < upper)
-        scale = length(problem.q) if problem.is_conic else 1.0 + length(problem.q)
         # a little below tol: conclude multiplies by M in another order of summation
-        goal = 0.999 * self.tol * (scale if scale > TINY else 1.0)
+        goal = 0.999 * self.tol * residual_scale(problem)
         z = np.clip(start_from(problem, x0), lower, upper)
         with np.errstate(all="ignore"):  # overflow ends the iteration
             ended, sweeps = relax(rows_of(problem.M), problem.q, step, lower, upper, goal, self.max_iter, z)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from stickslip.checks import Refused, instance, vector
-from stickslip.errors import InputError, SolveFailed
+from stickslip.errors import SolveFailed
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.contact_states import contact_residuals
+from stickslip.problems.contact_errors import own_errors
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
@@ -129,14 +129,13 @@ class Solution:
 
         The residual is one number for rows that may have different units. Here an error of w_i counts against the
         terms w_i is the sum of, one of z_i against those of every w that it goes into: rows are compared whatever their
-        scale. Of friction problems it is the contact whose share of the residual is the greatest.
+        scale. Of friction problems it is the contact whose velocity is most wrong for its own speeds, likewise: see
+        problems/contact_errors.py.
         """
         if isinstance(self.problem, LCP | MixedLCP):
             shares = row_errors(self.problem, self.x, self.y)
-        elif isinstance(self.problem, ConeProblem):
-            shares = contact_residuals(self.problem, self.x, self.y)
         else:
-            raise InputError(f"worst: the problem is {self.problem!r}, expected a (mixed) LCP or a ConeProblem")
+            shares = own_errors(self.problem, self.x, self.y)
         if not shares.size:
             return -1, 0.0
         worst = int(np.argmax(shares))

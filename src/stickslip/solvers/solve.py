@@ -38,9 +38,11 @@ With a LimitSurfaceProblem, each method from the best answer so far:
  1. Gauss–Seidel, given up as soon as by its own rate it would take more than `DISTRIBUTED` further sweeps;
  2. up to `MOST_DENSE` contacts: where the friction set is an Ellipsoid and no slip is given, the interior point method;
     nonsmooth Newton; for an Ellipsoid also the potential-reduction method of Wang, Monteiro and Pang, started afresh,
-    and Newton again from where it ended; for other sets, where the best residual so far is at most `CLOSE`, Newton from
-    the answer of the interior point method to the same problem with the Ellipsoid: contacts slip and open much alike;
- 3. Gauss–Seidel for `LONG` sweeps.
+    and Newton again from where it ended; for other sets, Newton from the answer of the interior point method to the
+    same problem with the Ellipsoid: contacts slip and open much alike;
+ 3. Gauss–Seidel for `LONG` sweeps;
+ 4. up to `MOST_SEARCHED` contacts, where `existence` says that there is a solution: the search through contact modes of
+    solvers/contact_modes.py.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ from stickslip.problems.matrix import Vector, asymmetry
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import PROBLEMS
 from stickslip.solvers.block_lu import MOST_CONTACTS
-from stickslip.solvers.solution import Problem, Solution, Solver, Status, expect, solver_value
+from stickslip.solvers.solution import Problem, Solution, Solver, Status, conclude, expect, solver_value
 
 WARM = 10  # factorisations of block pivoting from x0
 LOOSE = 1e-6  # tol from which projected Gauss–Seidel is worth trying
@@ -82,6 +84,7 @@ LONG = 10_000  # sweeps where there are too many contacts for the interior point
 TURNS = ((1000, 300), (4000, 300), (16_000, 1000))  # iterations of ADMM and of Newton's method
 DISTRIBUTED = 1000  # sweeps over distributed contacts still to come
 MOST_DENSE = 200  # distributed contacts, and those of cylinders, whose matrix is factorised densely
+MOST_SEARCHED = 3  # distributed contacts whose modes are searched: 27 of them
 FIRST = 200  # sweeps over cylinders before Newton's method
 
 
@@ -190,7 +193,7 @@ def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution
     if isinstance(problem, CylinderProblem):
         return cylinder_ladder(problem, tol)
     if isinstance(problem, LimitSurfaceProblem):
-        return limit_surface_ladder(problem, tol, tried)
+        return limit_surface_ladder(problem, tol)
     return ((solver, Start.BEST) for solver in lcp_ladder(problem, x0, tol))
 
 
@@ -236,7 +239,7 @@ def cylinder_ladder(problem: CylinderProblem, tol: float) -> Rungs:
     yield named("cylinder_gauss_seidel", tol), Start.BEST
 
 
-def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float, tried: list[Solution]) -> Rungs:
+def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
     yield patient_limit_surface(tol), Start.BEST
     if problem.contacts <= MOST_DENSE:
         if isinstance(problem.surface, Ellipsoid) and not problem.sliding.any():
@@ -245,9 +248,29 @@ def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float, tried: list[S
         if isinstance(problem.surface, Ellipsoid):
             yield named("potential_reduction", tol), Start.AFRESH
             yield named("limit_surface_newton", tol), Start.BEST
-        elif not problem.sliding.any() and any(answer.residual <= CLOSE for answer in tried):
+        elif not problem.sliding.any():
             yield named("limit_surface_newton", tol), Start.ROUND
     yield limited("limit_surface_gauss_seidel", tol, LONG), Start.BEST
+    if problem.contacts <= MOST_SEARCHED:
+        from stickslip.solvers.existence import existence
+
+        if existence(problem).verdict == "exists":
+            yield ModeSearch(tol=tol), Start.AFRESH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModeSearch:
+    """The first solution that the search through contact modes finds, of contact_modes.py."""
+
+    tol: float = 1e-8
+
+    def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
+        from stickslip.solvers.contact_modes import search_modes
+
+        started = time.perf_counter()
+        found = search_modes(problem, tol=self.tol)
+        x = found[0].c.copy() if len(found) else np.zeros(problem.size)
+        return conclude(problem, self, x, Status.STALLED, len(found), started)
 
 
 @lru_cache(maxsize=64)

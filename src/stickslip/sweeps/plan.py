@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stickslip.errors import InputError
 
+MOST_RUNS = 10**7  # whose table takes a gigabyte
 REPETITION = "repetition"  # the column that tells the runs of one point apart
 
 
@@ -81,7 +82,10 @@ def plan_of(over: Mapping[str, Any] | None, samples: Any, repeat: int) -> Plan:
     lengths = {name: len(values) for name, values in given.items()}
     if not grid and len(set(lengths.values())) != 1:
         raise InputError(f"sweep: samples have lengths {lengths}, expected columns that are equally long")
-    return Plan(tuple(given), tuple(given.values()), grid, repeat)
+    plan = Plan(tuple(given), tuple(given.values()), grid, repeat)
+    if len(plan) > MOST_RUNS:
+        raise InputError(f"sweep: there are {len(plan)} runs to make, expected at most {MOST_RUNS}")
+    return plan
 
 
 def columns_of_samples(samples: Any) -> Mapping[str, Any]:

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, count, either, function, instance, mapping, truth, whole, wholes
+from stickslip.checks import checked, count, either, function, instance, mapping, text, truth, whole, wholes
 from stickslip.checks import path as file_path
 from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
-from stickslip.errors import FileError, InputError
+from stickslip.errors import FileError, InputError, short
 from stickslip.scene.scene import Scene
 from stickslip.sweeps.plan import REPETITION, Plan, plan_of
 from stickslip.sweeps.run import RNG, Task, engine_of, kept_path, run_all
@@ -41,6 +41,7 @@ from stickslip.sweeps.table import (
     TableFile,
     as_text,
     flat_columns,
+    is_sweep,
     read_table,
     texts,
     write_table,
@@ -114,7 +115,7 @@ class Sweep:
         """(n, …) a parameter or a measure of all runs: numbers, nan where a run has none, or texts. One component of a
         vector is `end.x`, of another array `end.0`."""
         columns = self._columns
-        found = columns.get(name)
+        found = columns.get(text("Sweep", "the column", name))
         if found is None:
             found = flat_columns(columns).get(name)
         if found is None:
@@ -141,7 +142,10 @@ class Sweep:
 
     def reason(self, number: int) -> str:
         """Why a run failed; empty where it did not."""
-        return as_text(self._table.reason[number])
+        return as_text(self._table.reason[self._row(number)])
+
+    def _row(self, number: int) -> int:
+        return whole("Sweep", "number", number, 0, len(self) - 1)
 
     @property
     def seconds(self) -> Column:
@@ -150,11 +154,12 @@ class Sweep:
 
     def run(self, number: int) -> Trajectory:
         """The trajectory of a run, where `keep` was given."""
-        folder = self._table.about.keep
+        folder, row = self._table.about.keep, self._row(number)
         if not folder:
             raise InputError("Sweep: no trajectories were kept, expected keep='folder' in sweep")
-        return Trajectory.load(kept_path(folder, number))
+        return Trajectory.load(kept_path(folder, row))
 
+    @checked(x=text, y=text, hue=text, path=file_path, title=text)
     def plot(
         self, x: str, y: str, hue: str | None = None, path: str | os.PathLike[str] | None = None, title: str = ""
     ) -> Any:
@@ -165,6 +170,7 @@ class Sweep:
 
         return draw_lines(self, x, y, hue, path, title)
 
+    @checked(x=text, y=text, z=text, path=file_path, title=text)
     def map(self, x: str, y: str, z: str, path: str | os.PathLike[str] | None = None, title: str = "") -> Any:
         """Draw z over two parameters of a grid as colours; what was not made is left blank. Otherwise like `plot`."""
         from stickslip.view.sweeps import draw_map
@@ -244,8 +250,8 @@ def sweep(
     task = Task(function, fixed, measures_of(scene, measure), seed, takes_random(function), folder)
     about = About(name_of(what), digest_of(task, scene), seed, folder)
     table = Table.of(about, plan.columns(), len(plan))
-    if out is not None and os.path.exists(out) and not fresh:
-        table = continued(read_table(out), table, os.fspath(out))
+    if out is not None and os.path.exists(out):
+        table = table if fresh and is_sweep(out) else continued(read_table(out), table, os.fspath(out))
     if retry:
         table.status[table.status == FAILED] = WAITS
     waiting = np.flatnonzero(table.status == WAITS).tolist()
@@ -363,7 +369,7 @@ def made_folder(keep: str | os.PathLike[str]) -> str:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{folder}: cannot be made ({error.strerror})") from None
+        raise FileError(f"{short(folder)}: cannot be made ({error.strerror})") from None
     return folder
 
 

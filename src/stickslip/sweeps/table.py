@@ -6,11 +6,13 @@
     status          (n,) 0 waits, 1 done, 2 failed
     reason          (n,) text, why it failed
     seconds         (n,) that it took
+    check           (n,) CRC-32 of the row; and one of all parameters as an attribute
 
 The file is made whole, in the place of an older one at once, before the first run and whenever a run brings a new
 column or a longer text: every dataset is there with all its n rows. From then on rows are written in place and nothing
 else in the file changes, so that it is valid whenever the process is killed; the status of rows is written after them,
-once they are on the disk. A disk that is full is known when the file is made.
+once they are on the disk. A disk that is full is known when the file is made. A row that is done or failed is held
+against its checksum when it is read, so that damage is not taken for a result; files of version 1 have none.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import contextlib
 import csv
 import io
 import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -28,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError, reading, replacing, writing
+from stickslip.problems.files import check_held, own_node, readable
 
-FORMAT, FORMAT_VERSION = "stickslip sweep", 1
+FORMAT, FORMAT_VERSION = "stickslip sweep", 2
 WAITS, DONE, FAILED = range(3)
 LONGEST = 240  # bytes of a text
 SLASH = "\u2215"  # in names, where HDF5 would make a folder
@@ -186,6 +190,8 @@ class TableFile:
                 self.file = h5py.File(self.path, "r+")
             except BlockingIOError:
                 raise FileError(f"{self.path}: another sweep writes to this file, expected its end") from None
+            self.file["status"][()] = self.table.status  # runs to be made again wait, before their rows change
+            self.file.flush()
 
     def make(self) -> None:
         """The whole file anew."""
@@ -199,6 +205,7 @@ class TableFile:
             self.make()
             return
         columns = self.table.columns()
+        columns["check"] = checksums(columns, numbers)
         status = {"status": columns.pop("status")}
         with writing(self.path):
             self.write(numbers, {name: column for name, column in columns.items() if not name.startswith("parameters")})
@@ -235,26 +242,91 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
         file.attrs.update(what=about.what, digest=about.digest, seed=about.seed, keep=about.keep)
         for group in ("parameters", "measured"):
             file.create_group(group, track_order=True)
-        for name, column in table.columns().items():
+        columns = table.columns()
+        for name, column in columns.items():
             file[name] = column
+        file["check"] = checksums(columns, range(len(table)))
+        file.attrs["check"] = checksum_of_parameters(table.parameters)
+
+
+def checksums(columns: Mapping[str, Column], rows: Sequence[int]) -> Column:
+    """(n,) of the rows that are asked for, over all columns in the order of their names; zero else."""
+    found = np.zeros(len(columns["status"]), np.uint32)
+    ordered = [np.ascontiguousarray(columns[name]) for name in sorted(columns)]
+    for i in rows:
+        found[i] = zlib.crc32(b"".join(column[i].tobytes() for column in ordered))
+    return found
+
+
+def checksum_of_parameters(parameters: Mapping[str, Column]) -> int:
+    return zlib.crc32(b"".join(np.ascontiguousarray(parameters[name]).tobytes() for name in sorted(parameters)))
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
     """The table in a file, also of a sweep that was killed or still runs, as far as it got."""
     name = os.fspath(path)
     with reading(name, "the file of a sweep", "the file is truncated or damaged"), opened(name) as file:
-        if file.attrs.get("format") != FORMAT:
+        with readable("the header"):
+            form, version = file.attrs.get("format"), file.attrs.get("format_version")
+        if form != FORMAT:
             raise InputError("this file holds no sweep, expected one that stickslip has written")
-        if file.attrs["format_version"] != FORMAT_VERSION:
-            raise InputError(f"the format has version {file.attrs['format_version']}, expected {FORMAT_VERSION}")
-        status = file["status"][()]
-        what, digest, seed, keep = (file.attrs[key] for key in ("what", "digest", "seed", "keep"))
-        groups = [
-            {key.replace(SLASH, "/"): column[()] for key, column in file[group].items()}
-            for group in ("parameters", "measured")
-        ]
-        about = About(what, digest, int(seed), keep)
-        return Table(about, groups[0], status, file["reason"][()], file["seconds"][()], groups[1])
+        if version not in range(1, FORMAT_VERSION + 1):
+            raise InputError(f"the format has version {version}, expected at most {FORMAT_VERSION}")
+        with readable("the header"):
+            what, digest, keep = (str(file.attrs[key]) for key in ("what", "digest", "keep"))
+            about = About(what, digest, int(file.attrs["seed"]), keep)
+            names = {group: list(own_group(file, group)) for group in ("parameters", "measured")}
+        rows = int(own_column(file, "status", None).size)
+        parts = {
+            group: {name.replace(SLASH, "/"): own_column(file, f"{group}/{name}", rows) for name in names[group]}
+            for group in names
+        }
+        status, reason, seconds = (own_column(file, name, rows) for name in ("status", "reason", "seconds"))
+        table = Table(about, parts["parameters"], status, reason, seconds, parts["measured"])
+        if not np.isin(table.status, (WAITS, DONE, FAILED)).all() or table.seconds.dtype.kind != "f":
+            raise InputError("the state of a run is none that there is, the file is damaged")
+        if version > 1:
+            hold_against(table, own_column(file, "check", rows), int(file.attrs.get("check", -1)))
+        return table
+
+
+def own_group(file: Any, name: str) -> Any:
+    group = own_node(file, name)
+    if not hasattr(group, "keys"):
+        raise InputError(f"/{name} is missing, expected a group")
+    return group
+
+
+def own_column(file: Any, path: str, rows: int | None) -> Column:
+    """A column of the file itself, all of it in the file, of as many rows as there are runs."""
+    dataset = own_node(file, path)
+    if not hasattr(dataset, "dtype") or dataset.dtype.kind not in "fiuS" or not dataset.shape:
+        raise InputError(f"/{path} is missing, expected a column of numbers or texts")
+    if rows is not None and dataset.shape[0] != rows:
+        raise InputError(f"/{path} has {dataset.shape[0]} rows, expected {rows}, as there are runs")
+    check_held(dataset, path)
+    with readable(f"/{path}"):
+        column: Column = dataset[()]
+    return column
+
+
+def hold_against(table: Table, check: Column, of_parameters: int) -> None:
+    """Is it what was written? Rows that wait have nothing to be wrong yet."""
+    made = np.flatnonzero(table.status != WAITS)
+    wrong = np.flatnonzero(checksums(table.columns(), made.tolist())[made] != check[made])
+    if wrong.size:
+        raise InputError(f"run {made[wrong[0]]} differs from its checksum, the file is damaged")
+    if checksum_of_parameters(table.parameters) != of_parameters:
+        raise InputError("the parameters differ from their checksum, the file is damaged")
+
+
+def is_sweep(path: str | os.PathLike[str]) -> bool:
+    """Does a file say that it holds one, whole or damaged?"""
+    try:
+        with opened(os.fspath(path)) as file, readable("the header"):
+            return bool(file.attrs.get("format") == FORMAT)
+    except (InputError, OSError):
+        return False
 
 
 @contextlib.contextmanager
@@ -266,5 +338,7 @@ def opened(name: str) -> Iterator[Any]:
         whole = plain.read()
     if not whole.startswith(b"\x89HDF"):
         raise InputError("this is no HDF5 file, expected that of a sweep")
-    with h5py.File(io.BytesIO(whole), "r") as file:
+    with readable("the file"):
+        file = h5py.File(io.BytesIO(whole), "r")
+    with file:
         yield file

@@ -1,4 +1,4 @@
-"""The picture of an audit: what MuJoCo's contacts did that Coulomb's law does not allow, over time."""
+"""The picture of an audit: what a simulator's contacts did that Coulomb's law does not allow, over time."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PANELS = (
 def draw_audit(audit: Audit, path: str | os.PathLike[str]) -> None:
     """Velocities, penetration and the difference in acceleration, in panels with logarithmic axes."""
     check_path(path)
-    changed = ", ".join(f"{name}={value:g}" for name, value in audit.settings.items())
-    sheet = page(8.6, 7.4, f"{audit.name}: MuJoCo's contacts {'with ' + changed if changed else 'as they are'}")
-    for axes, (label, names) in zip(sheet.subplots(len(PANELS), 1, sharex=True), PANELS, strict=True):
+    panels = [(label, names) for label, names in PANELS if names[0] in audit.measures]
+    sheet = page(8.6, 7.4, f"{audit.name}: contacts of {audit.title}")
+    for axes, (label, names) in zip(sheet.subplots(len(panels), 1, sharex=True), panels, strict=True):
         for colour, name in zip(PALETTE, names, strict=False):
             values = np.where(audit.measures[name] > 0, audit.measures[name], np.nan)
             axes.plot(audit.time, values, color=colour, linewidth=1.2, label=MEASURES[name][0])

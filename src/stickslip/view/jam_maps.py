@@ -1,4 +1,5 @@
-"""The picture of a jam map: μ_jam over one parameter as a line, over two as contours, with the worst poses marked."""
+"""The picture of a jam map: μ_jam over one parameter as a line, over two as contours, with the worst poses marked; over
+more parameters the least of all values of the others, over the first two."""
 
 from __future__ import annotations
 
@@ -49,15 +50,16 @@ def draw_line(axes: Axes, jam_map: JamMap) -> None:
 
 def draw_contours(axes: Axes, jam_map: JamMap) -> None:
     """Filled contours, dark where little friction suffices; grey where there is no pose."""
-    x, y = (in_units(axis, unit) for axis, unit in zip(jam_map.axes, jam_map.family.units, strict=True))
+    x, y = (in_units(axis, unit) for axis, unit in zip(jam_map.axes[:2], jam_map.family.units[:2], strict=True))
+    least = np.fmin.reduce(jam_map.mu_jam.reshape(x.size, y.size, -1), axis=2)  # NaN where there is no pose at all
     dress(axes, label(jam_map, 0), label(jam_map, 1))
     axes.set_facecolor(GROUND)
-    finite = jam_map.mu_jam[np.isfinite(jam_map.mu_jam)]
+    finite = least[np.isfinite(least)]
     if finite.size == 0:
         axes.text(0.5, 0.5, "no pose can jam", transform=axes.transAxes, ha="center", color=INK)
         return
     levels = contour_levels(float(finite.min()))
-    mu = np.where(np.isinf(jam_map.mu_jam), 10 * levels[-1], jam_map.mu_jam).T
+    mu = np.where(np.isinf(least), 10 * levels[-1], least).T
     norm = BoundaryNorm(levels, 256, extend="max")
     filled = axes.contourf(x, y, mu, levels=levels, norm=norm, cmap=COLOURS, extend="max")
     axes.contour(x, y, mu, levels=levels[1:], colors=INK, linewidths=0.5, alpha=0.6)
@@ -78,7 +80,7 @@ def mark_minima(axes: Axes, jam_map: JamMap) -> None:
             float(in_units(np.array([value]), unit)[0])
             for value, unit in zip(worst.parameters, jam_map.family.units, strict=True)
         ]
-        x, y = place if len(place) == 2 else (place[0], worst.mu_jam)
+        x, y = place[:2] if len(place) > 1 else (place[0], worst.mu_jam)
         axes.plot([x], [y], "o", color=INK, markersize=6, markeredgecolor=PAPER, zorder=5)
         if any(math.isclose(worst.mu_jam, other, rel_tol=SAME_VALUE) for other in said):
             continue

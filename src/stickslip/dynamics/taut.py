@@ -1,0 +1,173 @@
+"""Light bodies that joints pull at hard: inertia that lets a step follow them.
+
+A force f on a body at the arm r, both in world axes, has the moment r × f, and turning the body by θ changes it: the
+joint's geometric stiffness, (θ × r)·(θ × f) = θᵀ K θ. A link of 1 g that carries a tonne swings between its joints at
+√(K / I), in tens of microseconds. RATTLE, explicit in the directions of its rows, can follow ω h < 2 and no more:
+beyond, its positions have no solution, and joints come apart. Nothing that is slower depends on such a swing. So where
+a step cannot follow it, the body turns as if its inertia were greater, as in the implicit step of Tournier et al. [1]
+and, as much as stability asks for and no more, in Andrews et al. [2]:
+
+    I <- I + (1 - 1/ρ) h² K / ω²,      ρ = tr(I⁻¹ K) h² / ω² where that exceeds 1, ω = FOLLOWED                (1)
+
+with I about the joint where that does not move, so h² K <= ω² I after it, and the fastest swing has ω rad a step. K is
+bounded by what has no negative part, as a link that is pushed would fall over as fast,
+
+    K <= |r||f| (1 - ½ (r̂ r̂ᵀ + f̂ f̂ᵀ)) + |m|                                                                  (2)
+
+with equality where f pulls along r; m is the moment that the joint carries. Forces are those of the step before, or of
+the present one where its positions do not converge. In smaller steps (1) changes nothing, and mass never changes: what
+hangs still carries the same loads. What is added comes at rest: it brings
+no energy, and swings that come to be too fast are stopped.
+
+[1] Tournier, Nesme, Gilles, Faure, Stable constrained dynamics, ACM Transactions on Graphics 34 (2015) 132.
+[2] Andrews, Teichmann, Kry, Geometric stiffness for real-time constrained multibody dynamics, Computer Graphics Forum
+    36 (2017) 235-246.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.dynamics.joints import can_turn, place
+from stickslip.dynamics.motion import times
+from stickslip.dynamics.rotations import to_matrix
+from stickslip.jit import bare
+from stickslip.scene.model import Joint, Kind
+
+FOLLOWED = 1.0  # rad a step of the fastest swing
+
+
+@bare
+def brace(model, state, rows, impulse, h, placement, added, before, hub, v):
+    """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of rows; spins of v
+    become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) is room."""
+    for b in range(added.shape[0]):
+        for r in range(3):
+            for c in range(3):
+                before[b, r, c], added[b, r, c], hub[b, r, c] = added[b, r, c], 0.0, 0.0
+    i, more = np.int64(0), False
+    for j in range(model.joint.size):
+        x = y = z = square = 0.0
+        while i < rows.joint.size and rows.joint[i] <= j:
+            if rows.lower[i] == -np.inf:
+                J, p = rows.jacobian_a[i], impulse[i]
+                if J[0] == 0.0 and J[1] == 0.0 and J[2] == 0.0:
+                    square += p * p
+                else:
+                    x, y, z = x + p * J[0], y + p * J[1], z + p * J[2]
+            i += 1
+        place(model, state, j, placement)
+        moment, scale = math.sqrt(square), h / FOLLOWED**2
+        a, b = model.joint_a[j], model.joint_b[j]
+        stiffen(model, a, placement.arm_a, x, y, z, moment, scale, added)
+        stiffen(model, b, placement.arm_b, x, y, z, moment, scale, added)
+        if model.joint[j] != Joint.SLIDER:
+            if model.kind[b] != Kind.FREE:
+                turn_about(model.mass[a], placement.arm_a, hub[a])
+            elif model.kind[a] != Kind.FREE:
+                turn_about(model.mass[b], placement.arm_b, hub[b])
+    for b in range(added.shape[0]):
+        if added[b, 0, 0] != 0.0 or added[b, 1, 1] != 0.0 or added[b, 2, 2] != 0.0:
+            to_matrix(state.quaternion[b], placement.orientation)
+            keep_excess(model, b, placement.orientation, hub[b], placement.axes_a, added[b])
+            if trace(added[b]) > trace(before[b]):
+                more = True
+                join(model, b, placement.orientation, before[b], added[b], placement.axes_a, v[b])
+    return more
+
+
+@bare
+def stiffen(model, b, r, x, y, z, moment, scale, added):
+    """(2) for the force (x, y, z) at the arm r of body b, times `scale`."""
+    if model.kind[b] != Kind.FREE or not can_turn(model.inverse_inertia[b]):
+        return
+    force, arm = math.sqrt(x * x + y * y + z * z), math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+    K = added[b]
+    if force > 0.0 and arm > 0.0:
+        f, size = (x / force, y / force, z / force), scale * force * arm
+        for a in range(3):
+            K[a, a] += size
+            for c in range(3):
+                K[a, c] -= 0.5 * size * (r[a] * r[c] / (arm * arm) + f[a] * f[c])
+    for a in range(3):
+        K[a, a] += scale * moment
+
+
+@bare
+def turn_about(mass, r, hub):
+    """What a body that turns about the point r from its centre has of inertia beside I."""
+    square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
+    for a in range(3):
+        for c in range(3):
+            hub[a, c] = mass * ((square if a == c else 0.0) - r[a] * r[c])
+
+
+@bare
+def keep_excess(model, b, R, hub, inverse, K):
+    """K <- (1 - 1/ρ) K, or nothing where ρ <= 1."""
+    total = 0.0
+    if model.planar:
+        total = K[1, 1] / (model.inertia[b, 1, 1] + hub[1, 1])
+    else:
+        invert_sum(model.inertia[b], R, hub, inverse)
+        for r in range(3):
+            for c in range(3):
+                total += inverse[r, c] * K[r, c]
+    share = 1.0 - 1.0 / total if total > 1.0 else 0.0
+    for r in range(3):
+        for c in range(3):
+            K[r, c] *= share
+
+
+@bare
+def trace(A):
+    return A[0, 0] + A[1, 1] + A[2, 2]
+
+
+@bare
+def join(model, b, R, before, after, room, v):
+    """ω <- ω - (I + after)⁻¹ (after - before) ω."""
+    if model.planar:
+        v[4] -= (after[1, 1] - before[1, 1]) / (model.inertia[b, 1, 1] + after[1, 1]) * v[4]
+        return
+    a_x, a_y, a_z = times(after, v[3], v[4], v[5])
+    b_x, b_y, b_z = times(before, v[3], v[4], v[5])
+    invert_sum(model.inertia[b], R, after, room)
+    x, y, z = times(room, a_x - b_x, a_y - b_y, a_z - b_z)
+    v[3], v[4], v[5] = v[3] - x, v[4] - y, v[5] - z
+
+
+@bare
+def slow(added, bodies, h):
+    """Inverse inertias of the bodies, and what torques do to their velocities, with what (1) adds."""
+    for b in range(added.shape[0]):
+        A = added[b]
+        if A[0, 0] == 0.0 and A[1, 1] == 0.0 and A[2, 2] == 0.0:
+            continue
+        torque, v, inverse, R = bodies.force[b], bodies.v[b], bodies.inverse[b], bodies.R[b]
+        for r in range(3):
+            v[3 + r] -= h * (inverse[r, 0] * torque[3] + inverse[r, 1] * torque[4] + inverse[r, 2] * torque[5])
+        if bodies.planar:
+            inverse[1, 1] = 1.0 / (1.0 / inverse[1, 1] + A[1, 1])
+        else:
+            invert_sum(bodies.inertia[b], R, A, inverse)
+        for r in range(3):
+            v[3 + r] += h * (inverse[r, 0] * torque[3] + inverse[r, 1] * torque[4] + inverse[r, 2] * torque[5])
+
+
+@bare
+def invert_sum(I, R, A, inverse):  # noqa: E741
+    """(R I Rᵀ + A)⁻¹."""
+    for r in range(3):
+        x, y, z = times(I, R[r, 0], R[r, 1], R[r, 2])
+        for c in range(3):
+            inverse[r, c] = R[c, 0] * x + R[c, 1] * y + R[c, 2] * z + A[r, c]
+    a, b, c = inverse[0, 0], inverse[0, 1], inverse[0, 2]
+    d, e, f = inverse[1, 1], inverse[1, 2], inverse[2, 2]
+    k_1, k_2, k_3 = d * f - e * e, c * e - b * f, b * e - c * d
+    det = a * k_1 + b * k_2 + c * k_3
+    inverse[0, 0], inverse[0, 1], inverse[0, 2] = k_1 / det, k_2 / det, k_3 / det
+    inverse[1, 1], inverse[1, 2], inverse[2, 2] = (a * f - c * c) / det, (b * c - a * e) / det, (a * d - b * b) / det
+    inverse[1, 0], inverse[2, 0], inverse[2, 1] = inverse[0, 1], inverse[0, 2], inverse[1, 2]
