@@ -168,10 +168,13 @@ def test_a_run_of_ours_is_graded_by_its_own_impulses(file):
     [
         ({"qpos": np.zeros((3, 7))}, "data has no 'qvel', expected qpos and qvel"),
         ({"qpos": np.zeros((3, 7)), "qvel": np.zeros((3, 6)), "speed": 1}, "data has 'speed', expected qpos"),
-        ((np.zeros((3, 7)), np.zeros((2, 6))), r"qvel has shape \(2, 6\), expected \(3, 6\)"),
-        ((np.zeros((1, 7)), np.zeros((1, 6))), "qpos has 1 states, expected two or more"),
-        ({"qpos": np.zeros((3, 7)), "qvel": np.zeros((3, 6)), "time": [0, 1, 3]}, "time has steps from 1 to 2 s"),
-        ([1, 2, 3, 4], r"data is \[1, 2, 3, 4\], expected a mujoco.MjData"),
+        ((np.zeros((3, 7)), np.zeros((2, 6))), r"data\['qvel'\] has shape \(2, 6\), expected \(3, 6\)"),
+        ((np.zeros((1, 7)), np.zeros((1, 6))), r"data\['qpos'\] has 1 states, expected two or more"),
+        (
+            {"qpos": np.zeros((3, 7)), "qvel": np.zeros((3, 6)), "time": [0, 1, 3]},
+            r"data\['time'\] has steps from 1 to 2 s",
+        ),
+        ([1, 2, 3, 4], r"in the place of seconds, is \[1, 2, 3, 4\], expected a mujoco.MjData"),
     ],
 )
 def test_a_bad_record_gets_one_sentence(file, record, sentence):

@@ -69,8 +69,8 @@ def states_of(m: Any, data: Any) -> dict[str, Dense]:
         given = dict(zip(("qpos", "qvel", "ctrl"), data, strict=False))
     else:
         raise InputError(
-            f"audit: data is {shown(data)}, expected a mujoco.MjData, a list of them, a Trajectory of a model, or "
-            "arrays qpos and qvel over time"
+            f"audit: data, or what is in the place of seconds, is {shown(data)}, expected a mujoco.MjData, a list of "
+            "them, a Trajectory of a model, or arrays qpos and qvel over time"
         )
     for name in given:
         if name not in names:
@@ -86,20 +86,20 @@ def states_of(m: Any, data: Any) -> dict[str, Dense]:
         "mocap_pos": 3 * m.nmocap,
         "mocap_quat": 4 * m.nmocap,
     }
-    states = {name: floats("audit", name, values) for name, values in given.items()}
+    states = {name: floats("audit", f"data[{name!r}]", values) for name, values in given.items()}
     count = len(states["qpos"]) if states["qpos"].ndim else 0
     if count < 2:
-        raise InputError(f"audit: qpos has {count} states, expected two or more, one step apart")
+        raise InputError(f"audit: data['qpos'] has {count} states, expected two or more, one step apart")
     for name, values in states.items():
         shape = (count,) if name == "time" else (count, sizes[name])
         if values.size != math.prod(shape):
-            raise InputError(f"audit: {name} has shape {values.shape}, expected {shape}")
+            raise InputError(f"audit: data[{name!r}] has shape {values.shape}, expected {shape}")
         states[name] = values.reshape(shape)
     time = states.setdefault("time", m.opt.timestep * np.arange(count))
     steps = np.diff(time)
     if not (steps > 0).all() or np.ptp(steps) > UNEVEN * steps[0]:
         found = f"from {steps.min():g} to {steps.max():g} s"
-        raise InputError(f"audit: time has steps {found}, expected equal ones above 0")
+        raise InputError(f"audit: data['time'] has steps {found}, expected equal ones above 0")
     return states
 
 

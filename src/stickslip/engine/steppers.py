@@ -4,8 +4,8 @@
 dynamics/mujoco.py, whose contacts come and go: its step is (1) there, as a ContactProblem, so that formulations and
 solvers are those of scenes. A contact that goes on starts from its impulse of the step before. Where no
 solution is found that takes overlaps back, as of links of a robot that no joint can part, the step is made without
-that: nothing gets worse, and `unrecovered` counts such steps. After one of them only compiled code looks for a
-solution that takes overlaps back, before it leaves them again.
+that: nothing gets worse, and `unrecovered` counts such steps. After one of them overlaps are left, and one step in
+AGAIN looks for a solution that takes them back.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ Step: TypeAlias = SystemStep | QuickStep
 
 QUICK = "cone_interior_point"  # what compiled code leaves; where that fails too, auto tries all that it knows
 NEWTON = METHODS.index("ConeNewton")
+AGAIN = 10  # steps between two that try to take overlaps back, where that failed
 NO_IMPULSES, NO_KEYS, NO_JOINTS = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0)  # before the first step
 
 
@@ -315,12 +316,18 @@ class ModelStepper:
     def step(self) -> Step:
         self.find()
         if self.quick:
-            for leave in (False, True) if self.left else (False,):
+            for leave in self.ways():
                 one = self.quick_step(leave)
                 if one is not None:
                     self.left = leave
                     return one
         return self.hard_step()
+
+    def ways(self) -> tuple[bool, ...]:
+        """Whether to leave overlaps as they are, in the order that is tried."""
+        if not self.left:
+            return (False,)
+        return (True,) if self.number % AGAIN else (False, True)
 
     def hard_step(self) -> Step:
         """The step that compiled code does not solve, or does not know: by a solver, and without taking overlaps back
