@@ -11,10 +11,11 @@ Tests that try a law on thousands of random problems ask the fixture `share` whi
 `pytest --thorough`, which CI runs.
 """
 
+import gc
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def share(pytestconfig: pytest.Config) -> Callable[[int], range]:
     """The numbers of the random problems to try, of so many."""
     return lambda count: range(0, count, 1 if pytestconfig.getoption("thorough") else SHARE)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_garbage() -> Iterator[None]:
+    """What the tests of a file leave behind is collected with them: a warning of an object that was not closed, or an
+    error in its end, would else fail whichever test of the process makes the collector run."""
+    yield
+    gc.collect()

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "friction": {"problems", "friction"},
     "solvers": {"problems", "solvers"},
     "engine": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "engine", "view", "sweeps"},
-    "sweeps": {"scene", "engine", "friction", "solvers", "view", "sweeps"},
+    "sweeps": {"problems", "scene", "engine", "friction", "solvers", "view", "sweeps"},
     "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "sweeps"},
     "view": {"problems", "scene", "engine", "analysis", "view", "lab"},  # lab: its door alone
     "lab": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "view", "lab"},

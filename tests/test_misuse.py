@@ -14,6 +14,7 @@ import signal
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -48,8 +49,8 @@ SERVERS = {"Lab", "view"}  # what they open stays open: tests/lab has them
 
 # what solvers and the engine call in every step, with arrays that are checked: callers do not
 INNER = {
-    "Family.coupling", "FrictionLaw.values", "Lemke.run", "LoadedModel.contact_names", "LoadedModel.row_words", "Penalty.force",
-    "Penalty.stored", "PotentialReduction.reduce", "Simulation.columns",
+    "Family.coupling", "FrictionLaw.values", "Lemke.run", "LoadedModel.contact_names", "LoadedModel.row_words",
+    "Penalty.force", "Penalty.stored", "PotentialReduction.reduce", "Simulation.columns",
 }  # fmt: skip
 INNER_OF_ALL = {  # formulations, systems and contacts, whichever class they are of
     "bias", "check", "error_at", "law", "left", "mass", "moved", "posed", "rows", "sets", "states", "velocity_map",
@@ -382,9 +383,8 @@ def saved_sweep() -> str:
 
 
 def runs_kept() -> ss.Sweep:
-    return ss.sweep(
-        ground_and_box(), {"friction": [0.1]}, duration=0.02, dt=0.01, keep="runs", progress=False, workers=1
-    )
+    over, run = {"friction": [0.1]}, {"duration": 0.02, "dt": 0.01}
+    return ss.sweep(ground_and_box(), over, keep="runs", progress=False, workers=1, **run)
 
 
 @cache
@@ -650,32 +650,41 @@ class Hanging(BaseException):
     pass
 
 
-def ring(signum: int, frame: Any) -> None:
-    raise Hanging
+@contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    """Hanging after so many seconds, inside the block and never later: the bell is taken off with the block."""
+
+    def ring(signum: int, frame: Any) -> None:
+        raise Hanging
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # first: one that is on its way goes nowhere
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def outcome(case: Case, given: dict[str, Any], name: str, admitted: bool) -> str:
     """What is wrong with what came of a call; empty where nothing is."""
-    signal.signal(signal.SIGALRM, ring)
-    signal.alarm(SECONDS)
     try:
-        case.call(**given)
+        with limited(SECONDS):
+            case.call(**given)
     except InputError as error:
         said = str(error)
         if "\n" in said or len(said) > 500:
             return f"said in {said.count(chr(10)) + 1} lines of {len(said)} characters: {said[:200]}"
         by_value = case.label in SAID_BY_VALUE and repr(given.get(name)) in said
-        return (
-            "" if admitted or by_value or name in said or "problem" in name else f"the parameter is not named: {said}"
-        )
+        named = by_value or name in said or "problem" in name
+        return "" if admitted or named else f"the parameter is not named: {said}"
     except DELIBERATE as error:
         return "" if admitted else f"taken: {type(error).__name__}"
     except Hanging:
         return "hangs"
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:100]!r}"
-    finally:
-        signal.alarm(0)
     return "" if admitted else "taken"
 
 
@@ -797,3 +806,18 @@ def test_odd_arguments_that_are_right_are_taken(label, tmp_path, monkeypatch, py
                 except Exception as error:
                     found[name, kind] = f"{type(error).__name__}: {error}"
     assert not found, "\n".join(f"{label}({name}={kind}): {said}" for (name, kind), said in found.items())
+
+
+def test_the_bell_rings_inside_its_block_and_not_later():
+    def hang() -> None:
+        with limited(1):
+            while True:
+                pass
+
+    with pytest.raises(Hanging):
+        hang()
+    before = signal.getsignal(signal.SIGALRM)
+    with limited(1):
+        pass
+    assert signal.alarm(0) == 0  # none is left over
+    assert signal.getsignal(signal.SIGALRM) is before

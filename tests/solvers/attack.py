@@ -225,8 +225,8 @@ def solutions_by_trying(problem, tol=1e-10):
 
 
 def exact_solutions(problem):
-    """Solutions in rational numbers: what each choice of rows at bounds determines, what is free at zero. Exact, so each
-    is one; where a choice leaves something free there may be others."""
+    """Solutions in rational numbers: what each choice of rows at bounds determines, what is free at zero. Each is one;
+    where a choice leaves something free there may be others."""
     tried = choices(problem, EXACT_CHOICES)
     if tried is None or problem.size > EXACT_ROWS:
         return

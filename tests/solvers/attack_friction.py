@@ -1,4 +1,4 @@
-"""Friction problems made to be hard, and plain arithmetic that judges answers to them, as attack.py does without friction.
+"""Friction problems made to be hard, and plain arithmetic that judges answers to them; attack.py has those without.
 
 `python tests/solvers/attack_friction.py --seed 7 --problems 1000` prints what is false, which contact is wrong for its
 own speeds although the norm is small, and where a solution exists that `auto` does not find.

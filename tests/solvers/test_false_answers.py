@@ -1,8 +1,8 @@
 """Nothing false: random problems of all scales, degenerate, singular and contradictory, against plain arithmetic.
 
 An answer called solved has the documented residual in float64, summed in several orders, and in long double. A problem
-said to have no solution has none among all choices of what is zero, tried one by one, also in rational numbers. Problems
-are plain NumPy; nothing of the package makes or judges them (attack.py).
+said to have no solution has none among all choices of what is zero, tried one by one, also in rational numbers.
+Problems are plain NumPy; nothing of the package makes or judges them (attack.py).
 """
 
 import numpy as np

@@ -214,7 +214,8 @@ def median(low, x, high):
 
 @kernel
 def relative_to_data(distance, scale):
-    """distance / scale, however small the scale is: q of 1e-20 is no rounding; inf where either is not finite."""
+    """distance / scale, however small the scale is: q of 1e-20 is no rounding. Inf where either is not finite, since
+    distance / inf would read as zero."""
     if not (distance < np.inf and scale < np.inf):
         return np.inf
     return distance / scale if scale > 0.0 else distance
@@ -222,7 +223,7 @@ def relative_to_data(distance, scale):
 
 @kernel
 def over(distance, scale):
-    """The same, undivided where the scale is rounding, as Siconos has it for friction; inf where either is not finite, since distance / inf would read as zero."""
+    """The same, undivided where the scale is rounding, as Siconos has it for friction."""
     if not (distance < np.inf and scale < np.inf):
         return np.inf
     return distance / scale if scale > TINY else distance

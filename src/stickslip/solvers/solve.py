@@ -12,7 +12,8 @@ at most tol, and `Solution.attempts` lists every method that ran:
     a ray that proves the problem infeasible, `auto` ends there;
  5. semismooth Newton (Fischer–Burmeister), then the interior point method if it has not run;
  6. at most `FEW` complementary pairs: enumeration of all solutions. It finds one, or shows that there is none
-    (status NO_SOLUTION).
+    (status NO_SOLUTION);
+ 7. block pivoting from the best answer so far, which may only lack the right sets, and from zero.
 
 With a ConeProblem, where each method after the first starts from the best answer so far:
 
@@ -177,10 +178,10 @@ class Auto:
 
 
 class Start(Enum):
-    """Where a method starts: at the answer with the least residual, at the last one, at no answer, or at that of the
-    same problem with the Ellipsoid."""
+    """Where a method starts: at the answer with the least residual, at the last one, at no answer, at that of the same
+    problem with the Ellipsoid, or where the caller says."""
 
-    BEST, LAST, AFRESH, ROUND = range(4)
+    BEST, LAST, AFRESH, ROUND, GIVEN = range(5)
 
 
 Rungs: TypeAlias = Iterator[tuple[Solver, Start]]
@@ -194,10 +195,17 @@ def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution
         return cylinder_ladder(problem, tol)
     if isinstance(problem, LimitSurfaceProblem):
         return limit_surface_ladder(problem, tol)
-    return ((solver, Start.BEST) for solver in lcp_ladder(problem, x0, tol))
+    return lcp_ladder(problem, x0, tol)
 
 
-def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterator[Solver]:
+def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Rungs:
+    for solver in lcp_methods(problem, x0, tol):
+        yield solver, Start.GIVEN
+    yield limited("judice_pires", tol, WARM), Start.BEST
+    yield limited("judice_pires", tol, WARM), Start.AFRESH
+
+
+def lcp_methods(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterator[Solver]:
     if x0 is not None:
         yield limited("judice_pires", tol, WARM)
     large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > FEW_ROWS
@@ -298,14 +306,14 @@ def polish(tol: float, law: str) -> Solver:
 
 
 def start_of(start: Start, problem: Problem, tried: list[Solution], x0: Vector | None) -> Vector | None:
-    """The impulses a method starts from; for problems without friction always x0."""
+    """The point that a method starts from."""
+    if start is Start.GIVEN:
+        return x0
     if start is Start.AFRESH:
         return None
     if start is Start.ROUND and isinstance(problem, LimitSurfaceProblem):
         alike = LimitSurfaceProblem(problem.A, problem.b, problem.mu, problem.e)
         return named("limit_surface_interior_point", problem.tolerance).solve(alike).x
-    if not (tried and isinstance(problem, ConeProblem | CylinderProblem | LimitSurfaceProblem)):
-        return x0
     bounded = [answer for answer in tried if answer.status is not Status.UNBOUNDED and answer.residual < math.inf]
     if not bounded:
         return x0
