@@ -203,7 +203,7 @@ def jam_map(
     if engine is None and out is None:
         found = [line(**dict(zip(over, values, strict=True))) for values in itertools.product(*over.values())]
     else:
-        found = swept(line, over, engine or "threads", workers, out, progress)
+        found = swept(line, over, "threads" if engine is None else engine, workers, out, progress)
     mu = np.array(found).reshape([axis.size for axis in axes])
     minima, edge = local_minima(family, axes, mu, contact, others)
     return JamMap(family, axes, mu, minima, edge, contact)

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import tempfile
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -80,7 +81,6 @@ class Comparison:
     body: str
     reference: Outcome
     outcomes: tuple[Outcome, ...]
-    folder: Any = field(default=None, repr=False)  # of its trajectories, where it goes away with this
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
@@ -122,21 +122,23 @@ def compare(
     asked = [Asked(name, finest, law, reference_solver, reference_tol)]
     asked += [Asked(name, dt, friction, solver, tol) for dt in dts for name, friction in formulations.items()]
     one_run = OneRun(scene, duration, tuple(asked))
-    folder = None
-    if engine is None and keep is None:
+    folder = tempfile.mkdtemp(prefix="stickslip-") if keep is None and engine is not None else keep
+    if folder is None:
         runs = []
         for number, each in enumerate(asked):
             announce(f"{each.name}, dt {each.dt:g} s")
             runs.append(one_run(number))
     else:
-        folder = tempfile.TemporaryDirectory(prefix="stickslip-") if keep is None else None
-        runs = all_at_once(one_run, engine or "threads", workers, keep if folder is None else folder.name, announce)
+        runs = all_at_once(one_run, "threads" if engine is None else engine, workers, folder, announce)
     ends = [(run.position(chosen)[-1], float(turn(run, chosen)[-1])) for run in runs]
     outcomes = [
         Outcome(each.name, run, end, turned, float(np.linalg.norm(end - ends[0][0])), turned - ends[0][1])
         for each, run, (end, turned) in zip(asked, runs, ends, strict=True)
     ]
-    return Comparison(chosen, outcomes[0], tuple(outcomes[1:]), folder)
+    comparison = Comparison(chosen, outcomes[0], tuple(outcomes[1:]))
+    if folder is not None and keep is None:  # its trajectories are read from there as long as it lives
+        weakref.finalize(comparison, shutil.rmtree, folder, ignore_errors=True)
+    return comparison
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ def all_at_once(
     one_run: OneRun,
     engine: str | Executor,
     workers: int | None,
-    keep: str | os.PathLike[str] | None,
+    keep: str | os.PathLike[str],
     announce: Callable[[str], None],
 ) -> list[Trajectory]:
     """All runs on an engine, kept in a folder."""

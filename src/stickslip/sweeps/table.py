@@ -233,11 +233,12 @@ def stretches(numbers: Sequence[int]) -> list[slice]:
 
 
 def write_table(table: Table, path: str | os.PathLike[str]) -> None:
-    """A file appears complete or not at all, and replaces an older one at once."""
+    """A file appears complete or not at all, and replaces an older one at once. It is made in memory: on a disk that is
+    full HDF5 would complain once for every column, and we do so once."""
     import h5py
 
-    about = table.about
-    with replacing(path) as temporary, h5py.File(temporary, "x") as file:
+    about, whole = table.about, io.BytesIO()
+    with h5py.File(whole, "w") as file:
         file.attrs.update(format=FORMAT, format_version=FORMAT_VERSION, version=import_module("stickslip").__version__)
         file.attrs.update(what=about.what, digest=about.digest, seed=about.seed, keep=about.keep)
         for group in ("parameters", "measured"):
@@ -247,6 +248,8 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
             file[name] = column
         file["check"] = checksums(columns, range(len(table)))
         file.attrs["check"] = checksum_of_parameters(table.parameters)
+    with replacing(path) as temporary, open(temporary, "xb") as plain:
+        plain.write(whole.getbuffer())
 
 
 def checksums(columns: Mapping[str, Column], rows: Sequence[int]) -> Column:
