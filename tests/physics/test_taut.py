@@ -63,12 +63,14 @@ def test_light_links_hold_a_tonne(bend, mass, planar):
 
 
 def test_a_swing_is_that_of_its_load():
-    """Ten links of 1 g and 1000 kg: a pendulum, whose energy a step that cannot follow the links keeps."""
+    """Ten links of 1 g and 1000 kg: a pendulum, whose energy a step that cannot follow the links keeps to 1 %, and
+    which gains no more than 0.1 %."""
     scene = hanging(10, 1e-3, 1000.0)
     scene.place(scene.bodies[-1], velocity=(1.0, 0.0, 0.0))
     run = ss.simulate(scene, 0.5, 2e-3)
     assert (run.status == ss.Status.SOLVED).all()
-    assert abs(run.energy - run.energy[0]).max() < 2e-3 * run.kinetic[0]
+    change = (run.energy - run.energy[0]) / run.kinetic[0]
+    assert -1e-2 < change.min() <= change.max() < 1e-3
 
 
 def test_a_straight_bridge_stays_straight():

@@ -63,7 +63,7 @@ from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, State, motors_of
 
 NEWTON_LIMIT, MOST_TURNS = 60, 30
-FEW_TURNS = 3  # with the rows at the end alone; from then on bodies are braced
+FEW_TURNS = 8  # with the rows at the end alone; from then on bodies are braced
 SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
 EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself
@@ -110,6 +110,7 @@ class Held(NamedTuple):
     added: Floats  # (nb, 3, 3)   inertia that lets the step follow light bodies, see dynamics/taut.py
     added_before: Floats  # (nb, 3, 3)
     hub: Floats  # (nb, 3, 3)   room for it
+    around: Floats  # (nb, 4)   likewise
     wanted: Floats  # (nr,)   right side of the rows
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
@@ -145,7 +146,7 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
         coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, matrices(6), matrices(3),
-        matrices(3), matrices(3), np.zeros(count), np.zeros(count), vectors(6), vectors(6), vectors(6),
+        matrices(3), matrices(3), vectors(4), np.zeros(count), np.zeros(count), vectors(6), vectors(6), vectors(6),
         vectors(7), np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
 
@@ -215,7 +216,9 @@ def articulate_braced(held, state, h, impulse, v):
     Returns whether that is more than before."""
     model, placement = held.model, held.placement
     fill_joint_rows(model, state, h, held.rows, placement, held.turned)
-    more = brace(model, state, held.rows, impulse, h, placement, held.added, held.added_before, held.hub, v)
+    more = brace(
+        model, state, held.rows, impulse, h, placement, held.added, held.added_before, held.hub, held.around, v
+    )
     factorise_all(held, state)
     return more
 

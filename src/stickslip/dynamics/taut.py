@@ -17,7 +17,8 @@ bounded by what has no negative part, as a link that is pushed would fall over a
 with equality where f pulls along r; m is the moment that the joint carries. Forces are those of the step before, or of
 the present one where its positions do not converge. In smaller steps (1) changes nothing, and mass never changes: what
 hangs still carries the same loads. What is added comes at rest: it brings
-no energy, and swings that come to be too fast are stopped.
+no energy, and swings that come to be too fast are stopped. A chain that whirls as one by more than WHIRL rad a step is
+left alone: its links do not swing against each other, and what is added would not turn with them.
 
 [1] Tournier, Nesme, Gilles, Faure, Stable constrained dynamics, ACM Transactions on Graphics 34 (2015) 132.
 [2] Andrews, Teichmann, Kry, Geometric stiffness for real-time constrained multibody dynamics, Computer Graphics Forum
@@ -37,16 +38,20 @@ from stickslip.jit import bare
 from stickslip.scene.model import Joint, Kind
 
 FOLLOWED = 1.0  # rad a step of the fastest swing
+WHIRL, ALIKE = 0.1, 0.1  # rad a step; share of it by which spins differ that are one
 
 
 @bare
-def brace(model, state, rows, impulse, h, placement, added, before, hub, v):
+def brace(model, state, rows, impulse, h, placement, added, before, hub, around, v):
     """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of rows; spins of v
-    become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) is room."""
+    become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) and `around`
+    (nb, 4) are room."""
     for b in range(added.shape[0]):
         for r in range(3):
             for c in range(3):
                 before[b, r, c], added[b, r, c], hub[b, r, c] = added[b, r, c], 0.0, 0.0
+        for r in range(4):
+            around[b, r] = 0.0
     i, more = np.int64(0), False
     for j in range(model.joint.size):
         x = y = z = square = 0.0
@@ -63,6 +68,8 @@ def brace(model, state, rows, impulse, h, placement, added, before, hub, v):
         a, b = model.joint_a[j], model.joint_b[j]
         stiffen(model, a, placement.arm_a, x, y, z, moment, scale, added)
         stiffen(model, b, placement.arm_b, x, y, z, moment, scale, added)
+        note_spin(model, a, b, v, around)
+        note_spin(model, b, a, v, around)
         if model.joint[j] != Joint.SLIDER:
             if model.kind[b] != Kind.FREE:
                 turn_about(model.mass[a], placement.arm_a, hub[a])
@@ -71,7 +78,8 @@ def brace(model, state, rows, impulse, h, placement, added, before, hub, v):
     for b in range(added.shape[0]):
         if added[b, 0, 0] != 0.0 or added[b, 1, 1] != 0.0 or added[b, 2, 2] != 0.0:
             to_matrix(state.quaternion[b], placement.orientation)
-            keep_excess(model, b, placement.orientation, hub[b], placement.axes_a, added[b])
+            whirls = whirls_along(around[b], v[b], h)
+            keep_excess(model, b, placement.orientation, hub[b], placement.axes_a, whirls, added[b])
             if trace(added[b]) > trace(before[b]):
                 more = True
                 join(model, b, placement.orientation, before[b], added[b], placement.axes_a, v[b])
@@ -96,6 +104,27 @@ def stiffen(model, b, r, x, y, z, moment, scale, added):
 
 
 @bare
+def note_spin(model, a, b, v, around):
+    """Add the spin of b to those around a."""
+    if model.kind[b] == Kind.FREE:
+        around[a, 3] += 1.0
+        for r in range(3):
+            around[a, r] += v[b, 3 + r]
+
+
+@bare
+def whirls_along(around, v, h):
+    """Does a body turn fast, and as those around it do?"""
+    spin = math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
+    if not (h * spin > WHIRL and around[3] > 0.0):
+        return False
+    off = 0.0
+    for r in range(3):
+        off += (around[r] / around[3] - v[3 + r]) ** 2
+    return math.sqrt(off) < ALIKE * spin
+
+
+@bare
 def turn_about(mass, r, hub):
     """What a body that turns about the point r from its centre has of inertia beside I."""
     square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
@@ -105,8 +134,8 @@ def turn_about(mass, r, hub):
 
 
 @bare
-def keep_excess(model, b, R, hub, inverse, K):
-    """K <- (1 - 1/ρ) K, or nothing where ρ <= 1."""
+def keep_excess(model, b, R, hub, inverse, whirls, K):
+    """K <- (1 - 1/ρ) K, or nothing where ρ <= 1 or a body whirls along."""
     total = 0.0
     if model.planar:
         total = K[1, 1] / (model.inertia[b, 1, 1] + hub[1, 1])
@@ -115,7 +144,7 @@ def keep_excess(model, b, R, hub, inverse, K):
         for r in range(3):
             for c in range(3):
                 total += inverse[r, c] * K[r, c]
-    share = 1.0 - 1.0 / total if total > 1.0 else 0.0
+    share = 1.0 - 1.0 / total if total > 1.0 and not whirls else 0.0
     for r in range(3):
         for c in range(3):
             K[r, c] *= share
