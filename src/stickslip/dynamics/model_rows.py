@@ -135,8 +135,8 @@ def identify(contact, tag, old_contact, old_tag, first_new):
 
 @kernel
 def other_rows(efc_J, efc_error, efc_bound, efc_kind, efc_number, sizes, n):
-    """Rows (m, n), errors and bounds (m, 2) and keys (m,) of so many equality constraints, dry frictions and limits. Rows
-    that no joint can move, as of a weld of what is fixed already, are zeros."""
+    """Rows (m, n), errors and bounds (m, 2) and keys (m,) of so many equality constraints, dry frictions and limits.
+    Those that no joint can move, as of a weld of what is fixed already, are zeros."""
     equalities, frictions, limits = sizes
     count = equalities + frictions + limits
     rows, row, key = np.empty((count, n)), np.empty((count, 2)), np.empty(count, np.int64)
