@@ -238,6 +238,18 @@ def test_a_mesh_of_a_file_rests_on_its_face(load, tmp_path):
     assert run.contacts(-1).impulse[:, 0].sum() / 2e-3 == pytest.approx(weight, rel=1e-7)
 
 
+def test_rows_that_no_joint_can_move_carry_nothing(load):
+    """A slider that is welded where it is to the world: five of the six rows are rounding or nothing, and the motor's
+    force is carried by the sixth."""
+    bodies = f"""<body name="cart" pos="0 0 1" quat=".8 .36 .48 0"><joint type="slide" axis="1 0 0" damping="1"/>{LINK}
+    </body>"""
+    model = load(bodies, '<equality><weld body1="cart"/></equality>')
+    run = ss.simulate(model, 0.2, 2e-3, force=[30.0])
+    assert not run.failures.size
+    assert np.abs(run.v).max() < 1e-9
+    assert np.abs(run.joint("constraint").impulse).max() < 1.0  # N s: about 30 N and the weight, for 2 ms
+
+
 # what every System can do
 
 

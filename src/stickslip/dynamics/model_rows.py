@@ -21,6 +21,7 @@ import numpy as np
 from stickslip.jit import kernel
 
 STILL = 1e-12  # entries of a normal's row up to this are rounding   [m/rad, -]
+FIXED = 1e-7  # the same of a constraint's row
 GAP, MU, PATCH, BOUNCE, PLACE, FRAME, WIDTH = 0, 1, 2, 3, 4, 7, 16  # columns of a contact's numbers
 NUMBER, WAS, FOUND, TAGS = 2, 3, 4, 5  # of its tags, which begin with the two geoms
 ERROR, BOUND = 0, 1  # of constraints, dry friction and limits
@@ -134,17 +135,22 @@ def identify(contact, tag, old_contact, old_tag, first_new):
 
 @kernel
 def other_rows(efc_J, efc_error, efc_bound, efc_kind, efc_number, sizes, n):
-    """Rows (m, n), errors and bounds (m, 2) and keys (m,) of so many equality constraints, dry frictions and limits."""
+    """Rows (m, n), errors and bounds (m, 2) and keys (m,) of so many equality constraints, dry frictions and limits.
+    Those that no joint can move, as of a weld of what is fixed already, are zeros."""
     equalities, frictions, limits = sizes
     count = equalities + frictions + limits
     rows, row, key = np.empty((count, n)), np.empty((count, 2)), np.empty(count, np.int64)
     for i in range(count):
+        largest = 0.0
         for j in range(n):
             rows[i, j] = efc_J[n * i + j]
+            largest = max(largest, abs(rows[i, j]))
         dry = equalities <= i < equalities + frictions
         row[i, ERROR] = 0.0 if dry else efc_error[i]
         row[i, BOUND] = np.inf if i < equalities else efc_bound[i] if dry else -np.inf
         key[i] = 8 * efc_number[i] + efc_kind[i]
+        if largest <= FIXED:
+            rows[i], row[i, ERROR] = 0.0, 0.0
     return rows, row, key
 
 
