@@ -217,8 +217,9 @@ def articulate_braced(held, state, h, impulse, v):
     model, placement = held.model, held.placement
     fill_joint_rows(model, state, h, held.rows, placement, held.turned)
     more = brace(
-        model, state, held.rows, impulse, h, placement, held.added, held.added_before, held.hub, held.around, v
-    )
+        model, state, held.rows, held.motor, impulse, h, placement, held.added, held.added_before, held.hub,
+        held.around, v,
+    )  # fmt: skip
     factorise_all(held, state)
     return more
 

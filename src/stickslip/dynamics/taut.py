@@ -42,7 +42,7 @@ WHIRL, ALIKE = 0.1, 0.1  # rad a step; share of it by which spins differ that ar
 
 
 @bare
-def brace(model, state, rows, impulse, h, placement, added, before, hub, around, v):
+def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, around, v):
     """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of rows; spins of v
     become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) and `around`
     (nb, 4) are room."""
@@ -56,7 +56,7 @@ def brace(model, state, rows, impulse, h, placement, added, before, hub, around,
     for j in range(model.joint.size):
         x = y = z = square = 0.0
         while i < rows.joint.size and rows.joint[i] <= j:
-            if rows.lower[i] == -np.inf:
+            if rows.lower[i] == -np.inf and i != motor[j]:
                 J, p = rows.jacobian_a[i], impulse[i]
                 if J[0] == 0.0 and J[1] == 0.0 and J[2] == 0.0:
                     square += p * p
