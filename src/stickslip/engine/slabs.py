@@ -34,7 +34,7 @@ from stickslip.engine.team import DONE, JOB, add, announce, take, wait_for_other
 from stickslip.jit import bare, inlined
 
 LARGE = 4096  # blocks from which an island is cut
-SHARE = 1024  # blocks of a slab, about, in islands of up to MOST_SLABS times as many
+THICK = 3.0  # bodies across a slab of a heap as long as wide and high: of thinner ones more sweeps are needed
 SWEEP, CLEAR, PUSH, JUDGE, JUDGE_SCALED = range(5)  # what is done in each slab
 FIRST, WHAT = JOB, JOB + 1  # places in the post
 
@@ -56,7 +56,8 @@ def cut(member, body, free, position, gravity, order, start, colour, bins, bin_o
                 bin_of[b] = int(at) if 0.0 <= at < BINS else BINS - 1  # there too what is no number
         i = member[k]
         bins[min(bin_of[body[i, 0]], bin_of[body[i, 1]])] += 1
-    slabs, before = min(MOST_SLABS, member.size // SHARE), 0
+    along = (member.size / 3.0) ** (1.0 / 3.0)  # bodies, in a cube of them
+    slabs, before = min(MOST_SLABS, max(2, int(along / THICK))), 0
     for k in range(BINS):
         here = bins[k]
         bins[k] = before * slabs // member.size
