@@ -287,7 +287,7 @@ CALLS: dict[str, dict[str, Callable[[], Any]]] = {
     "resume": {"path": lambda: stopped_run(), "duration": lambda: 0.03},
     "sweep": {"what": lambda: product, "over": lambda: {"a": [1.0, 2.0]}, "progress": lambda: False},
     "determinacy": {"problem": contacts},
-    "draw_audit": {"audit": lambda: ss.audit(loaded(), 0.01), "path": lambda: "picture.svg"},
+    "draw_audit": {"audit": lambda: ss.audit(loaded(), seconds=0.01), "path": lambda: "picture.svg"},
     "draw_cone": {"coupling": lambda: spatial_coupling(), "mu": lambda: 0.5, "path": lambda: "picture.svg"},
     "draw_jam_map": {"jam_map": lambda: RECEIVERS["JamMap"](), "path": lambda: "picture.svg"},
     "draw_jamming_diagram": {"diagram": lambda: RECEIVERS["JammingDiagram"](), "path": lambda: "picture.svg"},
@@ -399,7 +399,7 @@ def loaded() -> Any:
 # of a class whose methods are called: a value of it
 RECEIVERS: dict[str, Callable[[], Any]] = {
     "SystemSimulation": lambda: ss.SystemSimulation(loaded(), 0.001),
-    "Audit": cache(lambda: ss.audit(loaded(), 0.01)),
+    "Audit": cache(lambda: ss.audit(loaded(), seconds=0.01)),
     "Ensemble": cache(lambda: ss.ensemble(ground_and_box(), 0.02, 0.01, over={"friction": [0.1, 0.2]})),
     "LoadedModel": lambda: loaded(),
     "ModelTrajectory": cache(lambda: ss.simulate(loaded(), 0.01, 0.001)),

@@ -569,13 +569,13 @@ def audit(
     if engine == "pybullet":
         if settings:
             raise InputError("audit: --settings is given, expected it with --engine mujoco only")
-        found = audited(model, seconds, control=given, engine=engine, floating=floating, ground=ground)
+        found = audited(model, seconds=seconds, control=given, engine=engine, floating=floating, ground=ground)
         click.echo(str(found))
     else:
         loaded = load_model(model, floating=floating, ground=ground, quiet=True)
         for sentence in loaded.left_out:
             click.echo(f"{model}: {sentence}", err=True)
-        found = audited(loaded, seconds, control=given)
+        found = audited(loaded, seconds=seconds, control=given)
         click.echo(str(found))
         if settings:
             click.echo("")

@@ -30,7 +30,7 @@ def file(tmp_path):
 
 def test_the_creep_of_a_block_is_its_velocity_in_mujoco(file):
     """And the same block creeps by less than 1e-10 m/s under Coulomb's law."""
-    found = ss.audit(file, 1.0)
+    found = ss.audit(file, seconds=1.0)
     m = mujoco.MjModel.from_xml_path(str(file))
     d = mujoco.MjData(m)
     for _ in range(500):
@@ -49,7 +49,7 @@ def test_the_creep_of_a_block_is_its_velocity_in_mujoco(file):
 def test_a_block_that_slides_obeys_the_law(tmp_path):
     path = tmp_path / "steep.xml"
     path.write_text(slope(math.radians(45), 0.3, option='cone="elliptic"'))
-    found = ss.audit(path, 0.5)
+    found = ss.audit(path, seconds=0.5)
     assert found.creep[100:].max() == 0.0  # what slides does not creep
     assert found.outside.max() < 1e-6
     assert found.pull.max() == 0.0
@@ -78,9 +78,9 @@ def test_made_up_faults_are_found():
 
 
 def test_settings_that_bring_it_closer(file):
-    plain = ss.audit(file, 0.4)
-    stiff = ss.audit(file, 0.4, settings={"impratio": 100.0})
-    still = ss.audit(file, 0.4, settings={"noslip_iterations": 10})
+    plain = ss.audit(file, seconds=0.4)
+    stiff = ss.audit(file, seconds=0.4, settings={"impratio": 100.0})
+    still = ss.audit(file, seconds=0.4, settings={"noslip_iterations": 10})
     assert stiff.typical("creep") < 0.1 * plain.typical("creep")
     assert still.typical("creep") < 0.1 * plain.typical("creep")
     with pytest.raises(ss.InputError, match="settings has 'softness', expected cone"):
@@ -91,7 +91,7 @@ def test_from_a_model_and_data_of_mujoco(file):
     m = mujoco.MjModel.from_xml_path(str(file))
     d = mujoco.MjData(m)
     d.qpos[2] = 1.1
-    found = ss.audit(m, 0.1, data=d)
+    found = ss.audit(m, seconds=0.1, data=d)
     assert found.contacts.max() == 0  # it falls
     fell = np.abs(found.difference)
     assert fell.max() < 1e-9
@@ -134,7 +134,7 @@ def test_a_record_is_graded_as_the_run_was(file):
     """Data after each step, states over time as a mapping, as a tuple and as an object: all give what the live audit
     gives."""
     m, after, states = stepped(file)
-    live = ss.audit(m, 0.3)
+    live = ss.audit(m, seconds=0.3)
     ways = after, states, (states["qpos"], states["qvel"]), SimpleNamespace(**states)
     for record in ways:
         found = ss.audit(m, record)
@@ -174,7 +174,7 @@ def test_a_run_of_ours_is_graded_by_its_own_impulses(file):
             {"qpos": np.zeros((3, 7)), "qvel": np.zeros((3, 6)), "time": [0, 1, 3]},
             r"data\['time'\] has steps from 1 to 2 s",
         ),
-        ([1, 2, 3, 4], r"in the place of seconds, is \[1, 2, 3, 4\], expected a mujoco.MjData"),
+        ([1, 2, 3, 4], r"data is \[1, 2, 3, 4\], expected a mujoco.MjData"),
     ],
 )
 def test_a_bad_record_gets_one_sentence(file, record, sentence):
@@ -209,7 +209,7 @@ def bullet_block(world, angle, mu, h=1 / 240):
 def test_the_creep_of_a_block_is_its_velocity_in_pybullet(bullet):
     """And the world is put back as it was."""
     block = bullet_block(bullet, math.radians(10), 0.5)
-    found = ss.audit(bullet, 0.5)
+    found = ss.audit(bullet, seconds=0.5)
     assert found.engine == "PyBullet"
     assert bullet.getBasePositionAndOrientation(block)[0] == (0.0, 0.0, 0.1)
     places = []
@@ -227,7 +227,7 @@ def test_the_creep_of_a_block_is_its_velocity_in_pybullet(bullet):
 
 def test_a_block_that_slides_in_pybullet_obeys_the_law(bullet):
     bullet_block(bullet, math.radians(45), 0.3)
-    found = ss.audit(bullet, 0.5)
+    found = ss.audit(bullet, seconds=0.5)
     assert found.creep[60:].max() == 0.0
     assert found.outside.max() < 1e-6
     assert found.power[60:].max() == 0.0
@@ -315,7 +315,7 @@ def test_the_creep_of_mujoco_has_a_closed_form(tmp_path, degrees):
     angle = math.radians(degrees)
     path = tmp_path / "slope.xml"
     path.write_text(slope(angle, 0.5, option='cone="elliptic"'))
-    found = ss.audit(path, 1.0).typical("creep")
+    found = ss.audit(path, seconds=1.0).typical("creep")
     b, d = 2 / (0.95 * 0.02), 0.9  # of solref and solimp, by default
     assert found == pytest.approx((1 - d) / d * GRAVITY * math.sin(angle) / (4 * b), rel=0.02)
     if degrees == 3.7:

@@ -220,6 +220,7 @@ CONTROL = either(function, vector, expected="controls, or a function of (t, q, v
 
 
 @checked(
+    seconds=seconds_kind,
     control=CONTROL,
     settings=mapping,
     engine=one_of("mujoco", "pybullet"),
@@ -228,9 +229,9 @@ CONTROL = either(function, vector, expected="controls, or a function of (t, q, v
 )
 def audit(
     model: Any,
-    seconds: Any = 2.0,
-    *,
     data: Any = None,
+    *,
+    seconds: float = 2.0,
     control: Callable[[float, Vector, Vector], Any] | Any = None,
     settings: Mapping[str, Any] | None = None,
     engine: Literal["mujoco", "pybullet"] | None = None,
@@ -240,21 +241,17 @@ def audit(
     """Grade a simulator's contacts by Coulomb's law: run it as it is, or take what was recorded.
 
     model       a path, a model of `load_model`, a mujoco.MjModel, or a PyBullet world: its client, or the module itself
-    seconds     how long the simulator runs; or `data`, in its place
     data        a mujoco.MjData to start from, with its controls; else the start of the file. Or a record, one step
                 apart, which is graded as it is: copies of mujoco.MjData made after each mj_step; a mapping, or a tuple,
                 of arrays qpos, qvel and perhaps ctrl, act, time over time; a Trajectory of `simulate`
+    seconds     how long the simulator runs where there is no record
     control     the controls, constant or a function of (t, q, v); else those of `data`
     settings    of MuJoCo to change: cone, impratio, noslip_iterations, solref and timestep (in steps of the file)
     engine      "mujoco" or "pybullet", of a path; a PyBullet world of yours is put back as it was
     floating, ground     as in `load_model`, of a path
     """
-    if is_number(seconds):
-        seconds = seconds_kind("audit", "seconds", seconds)
-    elif data is not None or seconds is None or isinstance(seconds, str):
-        raise InputError(f"audit: seconds is {shown(seconds)}, expected a positive number, or data in its place")
-    else:
-        seconds, data = 2.0, seconds
+    if is_number(data):
+        raise InputError(f"audit: data is {shown(data)}, expected mujoco.MjData or a record; perhaps seconds is meant")
     is_path = isinstance(model, str | os.PathLike)
     if not is_path and (floating or ground is not None):
         raise InputError("audit: floating or ground is given, expected them with the path of a file only")

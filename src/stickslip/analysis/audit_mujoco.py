@@ -69,7 +69,7 @@ def states_of(m: Any, data: Any) -> dict[str, Dense]:
         given = dict(zip(("qpos", "qvel", "ctrl"), data, strict=False))
     else:
         raise InputError(
-            f"audit: data, or what is in the place of seconds, is {shown(data)}, expected a mujoco.MjData, a list of "
+            f"audit: data is {shown(data)}, expected a mujoco.MjData, a list of "
             "them, a Trajectory of a model, or arrays qpos and qvel over time"
         )
     for name in given:

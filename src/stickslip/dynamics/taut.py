@@ -16,9 +16,16 @@ bounded by what has no negative part, as a link that is pushed would fall over a
 
 with equality where f pulls along r; m is the moment that the joint carries. Forces are those of the step before, or of
 the present one where its positions do not converge. In smaller steps (1) changes nothing, and mass never changes: what
-hangs still carries the same loads. What is added comes at rest: it brings
-no energy, and swings that come to be too fast are stopped. A chain that whirls as one by more than WHIRL rad a step is
-left alone: its links do not swing against each other, and what is added would not turn with them.
+hangs still carries the same loads.
+
+What is added brings no energy. From one step to the next A = I - R I₀ Rᵀ becomes A', and directions in which it grows
+beside others in which it shrinks are taken apart: the part D of A' - A without negative eigenvalues joins at rest, and
+then what is too much is let go at the spin that is there,
+
+    ω <- ω - (I + D)⁻¹ D ω,      I <- R I₀ Rᵀ + A' <= I + D                                                    (3)
+
+each of which only lowers ½ ωᵀ I ω. Without it a link that turns would trade spin about axes that are braced for spin
+about its own, which is not, and gain a thousandfold.
 
 [1] Tournier, Nesme, Gilles, Faure, Stable constrained dynamics, ACM Transactions on Graphics 34 (2015) 132.
 [2] Andrews, Teichmann, Kry, Geometric stiffness for real-time constrained multibody dynamics, Computer Graphics Forum
@@ -38,20 +45,17 @@ from stickslip.jit import bare
 from stickslip.scene.model import Joint, Kind
 
 FOLLOWED = 1.0  # rad a step of the fastest swing
-WHIRL, ALIKE = 0.1, 0.1  # rad a step; share of it by which spins differ that are one
+JACOBI = 6  # sweeps of rotations that diagonalise three rows to rounding
 
 
 @bare
-def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, around, v):
+def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, v):
     """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of rows; spins of v
-    become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) and `around`
-    (nb, 4) are room."""
+    become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) is room."""
     for b in range(added.shape[0]):
         for r in range(3):
             for c in range(3):
                 before[b, r, c], added[b, r, c], hub[b, r, c] = added[b, r, c], 0.0, 0.0
-        for r in range(4):
-            around[b, r] = 0.0
     i, more = np.int64(0), False
     for j in range(model.joint.size):
         x = y = z = square = 0.0
@@ -68,8 +72,6 @@ def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, 
         a, b = model.joint_a[j], model.joint_b[j]
         stiffen(model, a, placement.arm_a, x, y, z, moment, scale, added)
         stiffen(model, b, placement.arm_b, x, y, z, moment, scale, added)
-        note_spin(model, a, b, v, around)
-        note_spin(model, b, a, v, around)
         if model.joint[j] != Joint.SLIDER:
             if model.kind[b] != Kind.FREE:
                 turn_about(model.mass[a], placement.arm_a, hub[a])
@@ -78,11 +80,9 @@ def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, 
     for b in range(added.shape[0]):
         if added[b, 0, 0] != 0.0 or added[b, 1, 1] != 0.0 or added[b, 2, 2] != 0.0:
             to_matrix(state.quaternion[b], placement.orientation)
-            whirls = whirls_along(around[b], v[b], h)
-            keep_excess(model, b, placement.orientation, hub[b], placement.axes_a, whirls, added[b])
-            if trace(added[b]) > trace(before[b]):
-                more = True
-                join(model, b, placement.orientation, before[b], added[b], placement.axes_a, v[b])
+            keep_excess(model, b, placement.orientation, hub[b], placement.axes_a, added[b])
+            more = more or trace(added[b]) > trace(before[b])
+            join(model, b, placement, before[b], added[b], hub[b], v[b])
     return more
 
 
@@ -104,27 +104,6 @@ def stiffen(model, b, r, x, y, z, moment, scale, added):
 
 
 @bare
-def note_spin(model, a, b, v, around):
-    """Add the spin of b to those around a."""
-    if model.kind[b] == Kind.FREE:
-        around[a, 3] += 1.0
-        for r in range(3):
-            around[a, r] += v[b, 3 + r]
-
-
-@bare
-def whirls_along(around, v, h):
-    """Does a body turn fast, and as those around it do?"""
-    spin = math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
-    if not (h * spin > WHIRL and around[3] > 0.0):
-        return False
-    off = 0.0
-    for r in range(3):
-        off += (around[r] / around[3] - v[3 + r]) ** 2
-    return math.sqrt(off) < ALIKE * spin
-
-
-@bare
 def turn_about(mass, r, hub):
     """What a body that turns about the point r from its centre has of inertia beside I."""
     square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
@@ -134,8 +113,8 @@ def turn_about(mass, r, hub):
 
 
 @bare
-def keep_excess(model, b, R, hub, inverse, whirls, K):
-    """K <- (1 - 1/ρ) K, or nothing where ρ <= 1 or a body whirls along."""
+def keep_excess(model, b, R, hub, inverse, K):
+    """K <- (1 - 1/ρ) K, or nothing where ρ <= 1."""
     total = 0.0
     if model.planar:
         total = K[1, 1] / (model.inertia[b, 1, 1] + hub[1, 1])
@@ -144,7 +123,7 @@ def keep_excess(model, b, R, hub, inverse, whirls, K):
         for r in range(3):
             for c in range(3):
                 total += inverse[r, c] * K[r, c]
-    share = 1.0 - 1.0 / total if total > 1.0 and not whirls else 0.0
+    share = 1.0 - 1.0 / total if total > 1.0 else 0.0
     for r in range(3):
         for c in range(3):
             K[r, c] *= share
@@ -156,16 +135,55 @@ def trace(A):
 
 
 @bare
-def join(model, b, R, before, after, room, v):
-    """ω <- ω - (I + after)⁻¹ (after - before) ω."""
+def join(model, b, placement, before, after, D, v):
+    """(3): the spin in v with what is added `after` instead of `before`; D is room, and so is the placement but for the
+    orientation of b."""
     if model.planar:
-        v[4] -= (after[1, 1] - before[1, 1]) / (model.inertia[b, 1, 1] + after[1, 1]) * v[4]
+        more = max(after[1, 1] - before[1, 1], 0.0)
+        v[4] -= more / (model.inertia[b, 1, 1] + before[1, 1] + more) * v[4]
         return
-    a_x, a_y, a_z = times(after, v[3], v[4], v[5])
-    b_x, b_y, b_z = times(before, v[3], v[4], v[5])
-    invert_sum(model.inertia[b], R, after, room)
-    x, y, z = times(room, a_x - b_x, a_y - b_y, a_z - b_z)
+    for r in range(3):
+        for c in range(3):
+            D[r, c] = after[r, c] - before[r, c]
+    keep_positive(D, placement.axes_a)
+    for r in range(3):
+        for c in range(3):
+            placement.axes_a[r, c] = before[r, c] + D[r, c]
+    invert_sum(model.inertia[b], placement.orientation, placement.axes_a, placement.axes_b)
+    x, y, z = times(D, v[3], v[4], v[5])
+    x, y, z = times(placement.axes_b, x, y, z)
     v[3], v[4], v[5] = v[3] - x, v[4] - y, v[5] - z
+
+
+@bare
+def keep_positive(D, V):
+    """D <- its part without negative eigenvalues, by Jacobi's rotations; V becomes the eigenvectors, by columns."""
+    for r in range(3):
+        for c in range(3):
+            V[r, c] = 1.0 if r == c else 0.0
+    for _ in range(JACOBI):
+        for a in range(2):
+            for b in range(a + 1, 3):
+                if D[a, b] != 0.0:
+                    rotate(D, V, a, b)
+    x, y, z = max(D[0, 0], 0.0), max(D[1, 1], 0.0), max(D[2, 2], 0.0)
+    for r in range(3):
+        for c in range(3):
+            D[r, c] = x * V[r, 0] * V[c, 0] + y * V[r, 1] * V[c, 1] + z * V[r, 2] * V[c, 2]
+
+
+@bare
+def rotate(D, V, a, b):
+    """The rotation in the plane of two axes that makes D[a, b] zero."""
+    lean = (D[b, b] - D[a, a]) / (2.0 * D[a, b])
+    t = (1.0 if lean >= 0.0 else -1.0) / (abs(lean) + math.sqrt(lean * lean + 1.0))
+    c = 1.0 / math.sqrt(t * t + 1.0)
+    s = t * c
+    for k in range(3):
+        D[k, a], D[k, b] = c * D[k, a] - s * D[k, b], s * D[k, a] + c * D[k, b]
+        V[k, a], V[k, b] = c * V[k, a] - s * V[k, b], s * V[k, a] + c * V[k, b]
+    for k in range(3):
+        D[a, k], D[b, k] = c * D[a, k] - s * D[b, k], s * D[a, k] + c * D[b, k]
 
 
 @bare
