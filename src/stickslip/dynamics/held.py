@@ -110,6 +110,7 @@ class Held(NamedTuple):
     added: Floats  # (nb, 3, 3)   inertia that lets the step follow light bodies, see dynamics/taut.py
     added_before: Floats  # (nb, 3, 3)
     hub: Floats  # (nb, 3, 3)   room for it
+    most: Floats  # (nb,)   likewise
     wanted: Floats  # (nr,)   right side of the rows
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
@@ -145,8 +146,8 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     return Held(
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
         coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, matrices(6), matrices(3),
-        matrices(3), matrices(3), np.zeros(count), np.zeros(count), vectors(6), vectors(6), vectors(6),
-        vectors(7), np.zeros(count), unplaced(), np.zeros(3),
+        matrices(3), matrices(3), np.zeros(bodies), np.zeros(count), np.zeros(count), vectors(6), vectors(6),
+        vectors(6), vectors(7), np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
 
 
@@ -216,7 +217,8 @@ def articulate_braced(held, state, h, impulse, v):
     model, placement = held.model, held.placement
     fill_joint_rows(model, state, h, held.rows, placement, held.turned)
     more = brace(
-        model, state, held.rows, held.motor, impulse, h, placement, held.added, held.added_before, held.hub, v,
+        model, state, held.rows, held.motor, impulse, h, placement, held.added, held.added_before, held.hub,
+        held.most, v,
     )  # fmt: skip
     factorise_all(held, state)
     return more

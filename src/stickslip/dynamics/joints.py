@@ -357,20 +357,26 @@ def rotation_between(placement, first, turned):
 @bare
 def place(model, state, j, placement):
     """Write where joint j is into `placement`."""
-    a, b = model.joint_a[j], model.joint_b[j]
-    R, F_a, F_b = placement.orientation, model.joint_frame_a[j], model.joint_frame_b[j]
-    anchor_a, anchor_b = model.joint_anchor_a[j], model.joint_anchor_b[j]
-    arm_a, arm_b, apart = placement.arm_a, placement.arm_b, placement.apart
-    to_matrix(state.quaternion[a], R)
-    rotate(R, anchor_a[0], anchor_a[1], anchor_a[2], arm_a)
+    b, R, F_a, F_b = model.joint_b[j], placement.orientation, model.joint_frame_a[j], model.joint_frame_b[j]
+    anchor_b, arm_b, apart = model.joint_anchor_b[j], placement.arm_b, placement.apart
+    place_arms(model, state, j, placement)
     for k in range(3):
         rotate(R, F_a[0, k], F_a[1, k], F_a[2, k], placement.axes_a[k])
     to_matrix(state.quaternion[b], R)
     rotate(R, anchor_b[0], anchor_b[1], anchor_b[2], apart)  # so far from the centre of b to its own anchor
     for k in range(3):
         rotate(R, F_b[0, k], F_b[1, k], F_b[2, k], placement.axes_b[k])
-        arm_b[k] = state.position[a, k] + arm_a[k] - state.position[b, k]
         apart[k] = arm_b[k] - apart[k]
+
+
+@bare
+def place_arms(model, state, j, placement):
+    """Write the arms of joint j, and the orientation of its body a, into `placement`."""
+    a, b, R, anchor = model.joint_a[j], model.joint_b[j], placement.orientation, model.joint_anchor_a[j]
+    to_matrix(state.quaternion[a], R)
+    rotate(R, anchor[0], anchor[1], anchor[2], placement.arm_a)
+    for k in range(3):
+        placement.arm_b[k] = state.position[a, k] + placement.arm_a[k] - state.position[b, k]
 
 
 @kernel

@@ -38,38 +38,34 @@ import math
 
 import numpy as np
 
-from stickslip.dynamics.joints import can_turn, place
+from stickslip.dynamics.joints import can_turn, place_arms
 from stickslip.dynamics.motion import times
 from stickslip.dynamics.rotations import to_matrix
 from stickslip.jit import bare
 from stickslip.scene.model import Joint, Kind
 
-FOLLOWED = 1.0  # rad a step of the fastest swing
+FOLLOWED = 1.5  # rad a step of the fastest swing
 JACOBI = 6  # sweeps of rotations that diagonalise three rows to rounding
 
 
 @bare
-def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, v):
+def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, most, v):
     """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of rows; spins of v
-    become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) is room."""
+    become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) and `most` (nb,)
+    are room."""
     for b in range(added.shape[0]):
         for r in range(3):
             for c in range(3):
                 before[b, r, c], added[b, r, c], hub[b, r, c] = added[b, r, c], 0.0, 0.0
-    i, more = np.int64(0), False
+    scale, i, more = h / FOLLOWED**2, np.int64(0), False
+    if not may_swing(model, state, rows, motor, impulse, scale, most):
+        return False
     for j in range(model.joint.size):
-        x = y = z = square = 0.0
-        while i < rows.joint.size and rows.joint[i] <= j:
-            if rows.lower[i] == -np.inf and i != motor[j]:
-                J, p = rows.jacobian_a[i], impulse[i]
-                if J[0] == 0.0 and J[1] == 0.0 and J[2] == 0.0:
-                    square += p * p
-                else:
-                    x, y, z = x + p * J[0], y + p * J[1], z + p * J[2]
-            i += 1
-        place(model, state, j, placement)
-        moment, scale = math.sqrt(square), h / FOLLOWED**2
+        x, y, z, moment, i = pulled(rows, motor[j], impulse, i, j)
         a, b = model.joint_a[j], model.joint_b[j]
+        if most[a] <= 1.0 and most[b] <= 1.0:
+            continue
+        place_arms(model, state, j, placement)
         stiffen(model, a, placement.arm_a, x, y, z, moment, scale, added)
         stiffen(model, b, placement.arm_b, x, y, z, moment, scale, added)
         if model.joint[j] != Joint.SLIDER:
@@ -84,6 +80,41 @@ def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, 
             more = more or trace(added[b]) > trace(before[b])
             join(model, b, placement, before[b], added[b], hub[b], v[b])
     return more
+
+
+@bare
+def pulled(rows, motor, impulse, i, j):
+    """The impulse that joint j gives body a, and the size of its moment, from its rows, which begin at i; and where
+    those of the next one begin. Motors are left out."""
+    x = y = z = square = 0.0
+    while i < rows.joint.size and rows.joint[i] <= j:
+        if rows.lower[i] == -np.inf and i != motor:
+            J, p = rows.jacobian_a[i], impulse[i]
+            if J[0] == 0.0 and J[1] == 0.0 and J[2] == 0.0:
+                square += p * p
+            else:
+                x, y, z = x + p * J[0], y + p * J[1], z + p * J[2]
+        i += 1
+    return x, y, z, math.sqrt(square), i
+
+
+@bare
+def may_swing(model, state, rows, motor, impulse, scale, most):
+    """most (nb,) <- what ρ is at most: tr I⁻¹ tr K >= tr(I⁻¹ K). Does it exceed 1 anywhere?"""
+    i, found = np.int64(0), False
+    for b in range(most.size):
+        most[b] = 0.0
+    for j in range(model.joint.size):
+        x, y, z, moment, i = pulled(rows, motor[j], impulse, i, j)
+        a, b, r = model.joint_a[j], model.joint_b[j], model.joint_anchor_a[j]
+        force, arm, apart = math.sqrt(x * x + y * y + z * z), 0.0, 0.0
+        for k in range(3):
+            arm, apart = arm + r[k] * r[k], apart + (state.position[a, k] - state.position[b, k]) ** 2
+        arm = math.sqrt(arm)
+        most[a] += scale * (2.0 * force * arm + 3.0 * moment) * trace(model.inverse_inertia[a])
+        most[b] += scale * (2.0 * force * (arm + math.sqrt(apart)) + 3.0 * moment) * trace(model.inverse_inertia[b])
+        found = found or most[a] > 1.0 or most[b] > 1.0
+    return found
 
 
 @bare
