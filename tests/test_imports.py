@@ -19,12 +19,14 @@ MAY_IMPORT = {
     "dynamics": {"scene", "collision", "problems", "dynamics"},
     "friction": {"problems", "friction"},
     "solvers": {"problems", "solvers"},
-    "engine": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "engine", "view", "sweeps"},
+    "engine": {"scene", "collision", "dynamics", "problems", "friction", "solvers", "engine", "view"},
     "sweeps": {"problems", "scene", "engine", "friction", "solvers", "view", "sweeps"},
     "analysis": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "sweeps"},
-    "view": {"problems", "scene", "engine", "analysis", "view", "lab"},  # lab: its door alone
+    "view": {"problems", "scene", "engine", "sweeps", "analysis", "view", "lab"},  # lab: its door alone
     "lab": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "view", "lab"},
-    "papers": {"scene", "dynamics", "problems", "friction", "solvers", "engine", "analysis", "view", "papers"},
+    "papers": {
+        *("scene", "dynamics", "problems", "friction", "solvers", "engine", "sweeps", "analysis", "view", "papers"),
+    },
 }
 OPEN_TO_ALL = {"errors", "checks", "jit", "remade"}
 JIT = ("pack.py", "compiling.py", "jit.py")  # each may import those before it

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from stickslip.analysis.jamming import Family, JamMap
     from stickslip.analysis.pushing import JammingDiagram
     from stickslip.demo import Solved
-    from stickslip.engine.compare import Comparison
     from stickslip.engine.trajectory import Trajectory
     from stickslip.papers.report import Check, Report
     from stickslip.scene.files import RunSettings
     from stickslip.solvers.solution import Solution
+    from stickslip.sweeps.compare import Comparison
     from stickslip.sweeps.sweep import Sweep
 
 NOT_SOLVED, BAD_INPUT, STOPPED = 1, 2, 130  # exit codes
@@ -344,9 +344,9 @@ def compare(
 
     Exit code 0: every step solved. 1: some were not. 2: bad input.
     """
-    from stickslip.engine.compare import compare as compare_runs
     from stickslip.engine.names import read_formulation
     from stickslip.scene.files import load_run
+    from stickslip.sweeps.compare import compare as compare_runs
     from stickslip.view.figures import check_path
 
     if figure is not None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.engine.compare import Comparison, compare
 from stickslip.friction.anitescu_potra import AnitescuPotra
 from stickslip.friction.box import Box
 from stickslip.friction.compliant_cone import CompliantCone
@@ -44,6 +43,7 @@ from stickslip.solvers.enumeration import all_solutions
 from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.solution import Problem, Solution, Status
 from stickslip.solvers.solve import Auto, solve
+from stickslip.sweeps.compare import Comparison, compare
 
 DURATION, STEP = 0.8, 1e-2  # of the cube   [s]
 SOLVER = Auto(tol=1e-10)  # how its springs share the load is seen in the last digits

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.engine.compare import compare
 from stickslip.errors import InputError
 from stickslip.papers import peiret2017, peiret2019_solutions, trinkle_pang
 from stickslip.papers.catalogue import PAPERS, entry
 from stickslip.papers.report import Check
 from stickslip.problems.rod_and_cube import example_1, example_2
+from stickslip.sweeps.compare import compare
 
 
 def quiet(text):

@@ -17,7 +17,6 @@ from functools import partial
 import numpy as np
 from matplotlib.axes import Axes
 
-from stickslip.engine.compare import Comparison, compare, turn
 from stickslip.engine.simulate import simulate
 from stickslip.engine.step_problem import scene_problem
 from stickslip.friction.anitescu_potra import AnitescuPotra
@@ -39,6 +38,7 @@ from stickslip.solvers.judice_pires import JudicePires
 from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.murty import Murty
 from stickslip.solvers.solution import Solution, Solver
+from stickslip.sweeps.compare import Comparison, compare, turn
 from stickslip.view.comparisons import REFERENCE_LINE, draw_paths, explain, in_words, looks, page, share_limits
 from stickslip.view.figures import INK, write
 from stickslip.view.trajectories import dress

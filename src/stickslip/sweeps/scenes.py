@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.engine.compare import first_free_body, turn
 from stickslip.engine.names import read_formulation
 from stickslip.engine.simulate import run_scene
 from stickslip.engine.trajectory import Trajectory
@@ -28,6 +27,7 @@ from stickslip.errors import InputError
 from stickslip.scene.model import Floats, Kind
 from stickslip.scene.scene import Scene
 from stickslip.scene.vary import check_places, varied
+from stickslip.sweeps.compare import first_free_body, turn
 
 RUN = (
     "duration",

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from stickslip.engine.compare import Comparison
 from stickslip.engine.trajectory import Trajectory, body_index
 from stickslip.scene.model import Floats
+from stickslip.sweeps.compare import Comparison
 from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
 from stickslip.view.trajectories import LINES, PALETTE, TOTAL, drawable, dress, legend, outline
 

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from stickslip.engine.compare import compare, reference_law, turn
 from stickslip.engine.simulate import simulate
 from stickslip.errors import FileError, InputError
 from stickslip.friction.compliant_cone import CompliantCone
@@ -14,6 +13,7 @@ from stickslip.friction.stabilisation import Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
 from stickslip.scene.scene import Scene
 from stickslip.solvers.nsgs import NSGS
+from stickslip.sweeps.compare import compare, reference_law, turn
 from stickslip.view.comparisons import draw_comparison, seen
 
 G, MU, SPEED = 9.81, 0.5, 2.0
