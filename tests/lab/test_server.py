@@ -39,6 +39,7 @@ PORT = 8790
 @pytest.fixture(scope="module")
 def lab():
     with ss.view(STOPS[1].scene(), browser=False, port=PORT, settings=STOPS[1].settings, keep=True) as opened:
+        opened.session.ask(lambda s: None)  # drawn once
         yield opened
         assert "could not be shown" not in opened.session.message
 
