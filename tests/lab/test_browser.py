@@ -65,6 +65,12 @@ class Person:
         self.photograph("wrong")
         raise AssertionError(f"it did not come to pass; the lab is at {self.session.frame[:3]}")
 
+    def box(self, place):
+        """Where an element is on the page; there may be none for a moment, while the lab replaces it."""
+        seen = []
+        self.until(lambda: seen.append(self.tab.locator(place).bounding_box()) or seen[-1] is not None)
+        return seen[-1]
+
     def open(self, tab):
         self.tab.get_by_role("tab", name=tab).click()
 
@@ -255,7 +261,7 @@ def test_a_click_on_the_strips_seeks(fresh):
     fresh.session.step(100).result(120)
     end = fresh.session.frame.time
     fresh.until(lambda: f"{end:.4g} s" in (fresh.tab.locator("#stickslip-strips").text_content() or ""))
-    wide = fresh.tab.locator("#stickslip-strips").bounding_box()["width"]
+    wide = fresh.box("#stickslip-strips")["width"]
     fresh.tab.locator("#stickslip-strips").click(position={"x": 0.5 * wide, "y": 30})
     fresh.until(lambda: fresh.session.frame.time < 0.75 * end)
     assert np.isclose(fresh.session.frame.time, 0.5 * end, atol=0.1 * end)
@@ -271,7 +277,7 @@ def test_a_click_on_the_map_sets_the_pose(fresh):
     fresh.tab.wait_for_timeout(1000)
     fresh.photograph("jam")
     left, bottom, wide, tall = page.map_axes
-    box = fresh.tab.locator("#stickslip-map").bounding_box()
+    box = fresh.box("#stickslip-map")
     across, up = 0.4, 0.3
     place = {"x": box["width"] * (left + across * wide), "y": box["height"] * (1 - bottom - up * tall)}
     fresh.tab.locator("#stickslip-map").click(position=place)
@@ -374,7 +380,7 @@ def test_a_robot_is_steered_and_its_jam_map_moves_it(fresh):
     page = fresh.lab.page.jam
     fresh.tab.locator("#stickslip-map").wait_for()
     left, bottom, wide, tall = page.map_axes
-    box, across, up = fresh.tab.locator("#stickslip-map").bounding_box(), 0.7, 0.3
+    box, across, up = fresh.box("#stickslip-map"), 0.7, 0.3
     place = {"x": box["width"] * (left + across * wide), "y": box["height"] * (1 - bottom - up * tall)}
     wanted = share(page.desk.mechanism.map, across, up)
     fresh.tab.locator("#stickslip-map").click(position=place)
