@@ -254,8 +254,7 @@ class Kernel(registry.CPUDispatcher):
 
     def typeof_pyval(self, val: Any) -> Any:
         """A read-only array has the type of any other: kernels write only into what their callers made for that."""
-        found = super().typeof_pyval(val)
-        return found.copy(readonly=False) if isinstance(found, numba_types.Array) and not found.mutable else found
+        return writable(super().typeof_pyval(val))
 
     def file_name(self, signature: Any) -> str:
         return name_of(self.kernel_name, CONTENTS[self.py_func], types_of(signature))
@@ -315,6 +314,16 @@ class Kernel(registry.CPUDispatcher):
         library.add_linking_library(result.library)
         library.add_linking_library(rtsys.library)  # the wrapper counts references too
         return library.program(result.fndesc.llvm_cpython_wrapper_name)
+
+
+def writable(kind: Any) -> Any:
+    """The type of an array, or of a tuple of some, as if none were read-only."""
+    if isinstance(kind, numba_types.Array):
+        return kind if kind.mutable else kind.copy(readonly=False)
+    if isinstance(kind, numba_types.BaseTuple):
+        name = getattr(kind, "instance_class", None)
+        return numba_types.BaseTuple.from_types([writable(each) for each in kind], name)
+    return kind
 
 
 class KeptCode(NullCache):

@@ -23,7 +23,7 @@ from stickslip.checks import Refused, checked, instance, number, positive, vecto
 from stickslip.errors import InputError
 from stickslip.friction.elimination import Response, inverse_of, respond
 from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
-from stickslip.problems.matrix import Matrix, Vector, canonical, not_negative, square
+from stickslip.problems.matrix import Frozen, Matrix, Vector, canonical, not_negative, square
 
 MATERIAL = {
     **dict.fromkeys(("restitution", "damping", "damping_tangent", "patch"), 0.0),
@@ -42,7 +42,7 @@ class Impulses(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 @checked(h=positive, time=number)
-class ContactProblem:
+class ContactProblem(Frozen):
     """One step of size h, equations (1) to (4) of friction/contact_problem.py."""
 
     h: float  # step   [s]
@@ -93,7 +93,7 @@ class ContactProblem:
             self._fill(name, self.G.shape[1], missing)
 
     def _set(self, name: str, value: Any) -> Any:
-        object.__setattr__(self, name, value)
+        self.hold(**{name: value})
         return value
 
     def _fill(self, name: str, count: int, missing: float) -> None:

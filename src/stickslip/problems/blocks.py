@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stickslip.checks import as_floats, vector
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.matrix import Dense, Matrix, Vector, not_negative, square
+from stickslip.problems.matrix import Dense, Frozen, Matrix, Vector, not_negative, square
 
 
 class ContactBlocks(NamedTuple):
@@ -106,7 +106,7 @@ def fill(indptr, indices, data, d, start, first, diagonal, others):
                     others[d * a + c, place[j]] += data[k]
 
 
-class OfContacts:
+class OfContacts(Frozen):
     """What problems with a Delassus matrix share: u = W r + q, two or three components a contact."""
 
     W: Matrix
@@ -142,14 +142,14 @@ class OfContacts:
     def check(self, name: str, expected: str) -> None:
         """Make W, q and one number >= 0 a contact canonical."""
         owner = type(self).__name__
-        object.__setattr__(self, "W", square(owner, "W", self.W))
-        object.__setattr__(self, "q", vector(owner, "q", self.q, self.W.shape[0]))
+        self.hold(W=square(owner, "W", self.W))
+        self.hold(q=vector(owner, "q", self.q, self.W.shape[0]))
         values, size = vector(owner, name, getattr(self, name)), self.q.size
         not_negative(owner, name, values, expected)
         if size not in (2 * values.size, 3 * values.size):
             entries = f"q has {size} entries and {name} {values.size}"
             raise InputError(f"{owner}: {entries}, expected 2 or 3 components a contact")
-        object.__setattr__(self, name, values)
+        self.hold(**{name: values})
 
 
 @kernel

@@ -30,14 +30,14 @@ from scipy.sparse import linalg as sparse_linalg
 from stickslip.checks import checked, instance, one_of, vector
 from stickslip.errors import InputError
 from stickslip.problems.blocks import OfContacts, contact_weights
-from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_sparse, canonical, square
+from stickslip.problems.matrix import Dense, Frozen, Indices, Matrix, Sparse, Vector, as_sparse, canonical, square
 
 Law = Literal["coulomb", "associated"]
 LAWS = get_args(Law)
 
 
 @dataclass(frozen=True, eq=False)
-class BodyForm:
+class BodyForm(Frozen):
     """The bodies behind the contacts:  M v = H r + f,  u = Hᵀ v + w.  M and H are kept sparse."""
 
     M: Sparse  # (nv, nv)     mass                                   [kg, kg m²]
@@ -46,14 +46,14 @@ class BodyForm:
     w: Vector  # (d nc,)      contact velocity not due to v          [m/s]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "M", as_sparse(square("ConeProblem", "M", self.M)))
+        self.hold(M=as_sparse(square("ConeProblem", "M", self.M)))
         rows = self.M.shape[0]
         jacobian = canonical("ConeProblem", "H", self.H)
         if jacobian.ndim != 2 or jacobian.shape[0] != rows:
             raise InputError(f"ConeProblem: H has shape {jacobian.shape}, expected a matrix with {rows} rows as M has")
-        object.__setattr__(self, "H", as_sparse(jacobian))
-        object.__setattr__(self, "f", vector("ConeProblem", "f", self.f, rows))
-        object.__setattr__(self, "w", vector("ConeProblem", "w", self.w, jacobian.shape[1]))
+        self.hold(H=as_sparse(jacobian))
+        self.hold(f=vector("ConeProblem", "f", self.f, rows))
+        self.hold(w=vector("ConeProblem", "w", self.w, jacobian.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)

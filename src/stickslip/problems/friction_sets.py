@@ -39,7 +39,7 @@ from stickslip.checks import Refused, checked, floats, instance, shown, tuple_of
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.blocks import invert_block
-from stickslip.problems.matrix import Dense, Indices, Vector
+from stickslip.problems.matrix import Dense, Frozen, Indices, Vector, frozen
 
 BALL, MIXED, POLYHEDRON, GAUGE = range(4)
 NO_PLANES = np.zeros((0, 3))
@@ -93,7 +93,7 @@ class Mixed:
 
 
 @dataclass(frozen=True, eq=False)
-class Polyhedron:
+class Polyhedron(Frozen):
     """N (c_t / e_t, c_o / e_o, c_r / e_r) <= λ, row by row. The rows must bound the set on all sides."""
 
     planes: Dense  # (m, 3)   N
@@ -102,7 +102,7 @@ class Polyhedron:
         planes = floats("Polyhedron", "planes", self.planes)
         if planes.ndim != 2 or planes.shape[1] != 3:
             raise InputError(f"Polyhedron: planes has shape {planes.shape}, expected (m, 3)")
-        object.__setattr__(self, "planes", planes)
+        self.hold(planes=planes)
         if not bounds_all_sides(planes):
             raise InputError("Polyhedron: planes leave the set unbounded, expected rows on all sides of zero")
 
@@ -122,7 +122,7 @@ class Polyhedron:
         triples = [list(chosen) for chosen in itertools.combinations(range(len(self.planes)), 3)]
         regular = [rows for rows in triples if abs(np.linalg.det(self.planes[rows])) > 1e-12]
         corners = np.array([np.linalg.solve(self.planes[rows], np.ones(3)) for rows in regular])
-        inside: Dense = corners[(corners @ self.planes.T <= 1 + 1e-9).all(axis=1)]
+        inside: Dense = frozen(corners[(corners @ self.planes.T <= 1 + 1e-9).all(axis=1)])
         return inside
 
     @property

@@ -12,11 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from stickslip.checks import vector
-from stickslip.problems.matrix import Matrix, Vector, affine, point, square
+from stickslip.problems.matrix import Frozen, Matrix, Vector, affine, frozen, point, square
 
 
 @dataclass(frozen=True, eq=False)
-class LCP:
+class LCP(Frozen):
     """Find z with  w = M z + q,  0 <= z ⊥ w >= 0.  M is dense or SciPy-sparse."""
 
     M: Matrix  # (n, n)
@@ -26,8 +26,8 @@ class LCP:
     is_conic: ClassVar[bool] = True  # scaling q scales the solution
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "M", square("LCP", "M", self.M))
-        object.__setattr__(self, "q", vector("LCP", "q", self.q, self.M.shape[0]))
+        self.hold(M=square("LCP", "M", self.M))
+        self.hold(q=vector("LCP", "q", self.q, self.M.shape[0]))
 
     @property
     def size(self) -> int:
@@ -36,12 +36,14 @@ class LCP:
     @cached_property
     def lower(self) -> Vector:
         """(n,) of z, as a MixedLCP has them: zeros."""
-        return np.zeros(self.size)
+        zeros: Vector = frozen(np.zeros(self.size))
+        return zeros
 
     @cached_property
     def upper(self) -> Vector:
         """(n,) of z: infinite."""
-        return np.full(self.size, np.inf)
+        infinite: Vector = frozen(np.full(self.size, np.inf))
+        return infinite
 
     def value(self, z: Vector) -> Vector:
         """w = M z + q."""

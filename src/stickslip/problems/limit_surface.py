@@ -42,13 +42,13 @@ from stickslip.problems.friction_sets import (
     nearest,
     sets_data,
 )
-from stickslip.problems.matrix import Dense, Indices, Matrix, Vector, affine, both_sides, not_negative, square
+from stickslip.problems.matrix import Dense, Frozen, Indices, Matrix, Vector, affine, both_sides, not_negative, square
 
 TINY = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class LimitSurfaceProblem:
+class LimitSurfaceProblem(Frozen):
     """Find c with a = A c + b, 0 <= c_n ⊥ a_n >= 0 and friction of maximum work, (1) of problems/limit_surface.py."""
 
     A: Matrix  # (4 nc, 4 nc)  dense or SciPy-sparse, contact by contact in the order n, t, o, r
@@ -63,19 +63,19 @@ class LimitSurfaceProblem:
 
     def __post_init__(self) -> None:
         owner = "LimitSurfaceProblem"
-        object.__setattr__(self, "A", square(owner, "A", self.A))
-        object.__setattr__(self, "b", vector(owner, "b", self.b, self.A.shape[0]))
-        object.__setattr__(self, "mu", vector(owner, "mu", self.mu))
+        self.hold(A=square(owner, "A", self.A))
+        self.hold(b=vector(owner, "b", self.b, self.A.shape[0]))
+        self.hold(mu=vector(owner, "mu", self.mu))
         nc = self.mu.size
         if self.b.size != 4 * nc:
             raise InputError(f"{owner}: b has {self.b.size} entries and mu {nc}, expected 4 components a contact")
-        object.__setattr__(self, "e", rows_of(owner, "e", self.e, (nc, 3)))
+        self.hold(e=rows_of(owner, "e", self.e, (nc, 3)))
         for name in ("mu", "e"):
             not_negative(owner, name, getattr(self, name), "a number")
         for name, shape in (("slip", (nc, 3)), ("state", (nc, 5))):
             given = np.zeros(shape) if getattr(self, name) is None else getattr(self, name)
-            object.__setattr__(self, name, rows_of(owner, name, given, shape))
-        object.__setattr__(self, "surface", friction_set(owner, self.surface, nc))
+            self.hold(**{name: rows_of(owner, name, given, shape)})
+        self.hold(surface=friction_set(owner, self.surface, nc))
 
     @property
     def size(self) -> int:

@@ -18,6 +18,28 @@ Sparse: TypeAlias = Any  # sparse.csr_array; SciPy ships no types
 Matrix: TypeAlias = Any  # Dense, or Sparse
 
 
+class Frozen:
+    """Data whose arrays are read-only, as are those of its copies: what is remembered of them stays true.
+
+    Kernels take such arrays as any other; see typeof_pyval of compiling.py.
+    """
+
+    def hold(self, **fields: Any) -> None:
+        """Set fields of a frozen dataclass."""
+        self.__dict__.update({name: frozen(value) for name, value in fields.items()})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.hold(**state)
+
+
+def frozen(value: Any) -> Any:
+    """The same array, dense or sparse, read-only from now on; what is no array is left as it is."""
+    for array in (value.data, value.indices, value.indptr) if isinstance(value, sparse.csr_array) else (value,):
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
+    return value
+
+
 def square(owner: str, name: str, value: ArrayLike | Any) -> Matrix:
     """A finite square matrix, dense or CSR."""
     matrix = canonical(owner, name, value)

@@ -19,11 +19,11 @@ import numpy as np
 
 from stickslip.checks import vector
 from stickslip.errors import InputError
-from stickslip.problems.matrix import Matrix, Vector, affine, point, square
+from stickslip.problems.matrix import Frozen, Matrix, Vector, affine, point, square
 
 
 @dataclass(frozen=True, eq=False)
-class MixedLCP:
+class MixedLCP(Frozen):
     """Find z in [lower, upper] with w = M z + q zero inside the bounds and pushing outwards at them."""
 
     M: Matrix  # (n, n)
@@ -34,11 +34,11 @@ class MixedLCP:
     tolerance: ClassVar[float] = 1e-10  # on the residual, where the caller states none
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "M", square("MixedLCP", "M", self.M))
+        self.hold(M=square("MixedLCP", "M", self.M))
         n = self.M.shape[0]
-        object.__setattr__(self, "q", vector("MixedLCP", "q", self.q, n))
+        self.hold(q=vector("MixedLCP", "q", self.q, n))
         for name in ("lower", "upper"):
-            object.__setattr__(self, name, vector("MixedLCP", name, getattr(self, name), n, infinite=True))
+            self.hold(**{name: vector("MixedLCP", name, getattr(self, name), n, infinite=True)})
         empty = (self.lower > self.upper) | (self.lower == np.inf) | (self.upper == -np.inf)
         if empty.any():
             i = int(np.argmax(empty))

@@ -16,7 +16,7 @@ from stickslip.problems.contact_errors import own_errors
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Vector
+from stickslip.problems.matrix import Frozen, Vector, frozen
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import judge, row_errors
 from stickslip.solvers.status import Status as Status
@@ -67,7 +67,7 @@ class Ray:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Solution:
+class Solution(Frozen):
     x: Vector  # the answer: z of a (mixed) LCP, r of a cone problem, c of distributed contacts
     y: Vector  # problem.value(x): w = M z + q, or u = W r + q
     status: Status
@@ -174,8 +174,7 @@ def conclude(
     else:
         status = Status.STALLED if ended == Status.SOLVED else Status(ended)
     seconds = time.perf_counter() - started
-    x.flags.writeable = y.flags.writeable = False  # the residual is theirs
-    return Solution(x, y, status, error, iterations, seconds, solver, problem, certificate)
+    return Solution(frozen(x), frozen(y), status, error, iterations, seconds, solver, problem, certificate)
 
 
 def expect(solver: Solver, problem: object, *classes: type) -> None:
