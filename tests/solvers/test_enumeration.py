@@ -723,3 +723,18 @@ def test_multipliers_that_are_not_unique_make_no_continuum():
     assert not found.continua
     assert found.points
     assert max(residual(problem, z) for z in found.points) <= 1e-10
+
+
+@pytest.mark.parametrize("far", [1.0, 1e6, 1e8, 1e10])
+def test_a_continuum_that_reaches_far_is_listed(far):
+    """w = a (a · z), a > 0, has one sign, and z at the bounds it pushes to gives it the other: solutions are a · z = 0.
+
+    In the middle of them z is of the size of the bounds, where rounding hides that w is zero."""
+    a = np.array([0.1, 0.3, 0.7])
+    problem = MixedLCP(np.outer(a, a), np.zeros(3), [-far, -far, -1.0], [far, 2.0 * far, 1.0])
+    found = all_solutions(problem)
+    (piece,) = found.continua
+    assert (piece.dimension, piece.bounded, found.points, found.doubtful) == (2, True, (), ())
+    assert found.residual <= 1e-10
+    np.testing.assert_allclose(a @ piece.directions, 0.0, atol=1e-12)
+    assert abs(a @ piece.point) <= 1e-12 * np.abs(piece.point).max()

@@ -185,7 +185,7 @@ def all_solutions(
         complete, reach, clear, nodes = start.reach >= FAR, start.reach, start.clear, 0
     else:
         leaves, complete, reach, clear, nodes = enumerate_leaves(start, allowed, max_nodes)
-    found = [solved_again(form, leaf) for leaf in leaves]
+    found = [nearer(form, solved_again(form, leaf), tolerance) for leaf in leaves]
     pieces, reach, clear = without_contradictory(form, found, tolerance, reach, clear)
     continua, points, doubtful = sorted_out(form, pieces, tolerance)
     listed = [*points, *(piece.point for piece in continua)]
@@ -920,6 +920,7 @@ def settle(d, proof, x):
 class Piece:
     z: Vector
     dimension: int
+    left: Vector  # (size,)  of the standard form, at z
     slack: Vector  # (2 pairs,)  left and right of the pairs, >= 0
     zero: Mask  # (2 pairs,)  which of them are zero all over the piece
     along: Dense  # (size, dimension)  changes of left that stay in its affine hull
@@ -929,15 +930,19 @@ class Piece:
 def solved_again(form: StandardForm, leaf: Leaf) -> Piece:
     """The leaf's equations solved from the problem's data, by the singular value decomposition, from the leaf's x."""
     pairs, size = form.pairs, form.q.size
-    movable, equal = unknowns_and_equations(form, leaf.zero)
-    U, s, Vt = np.linalg.svd(form.M[equal][:, movable])
-    rank = min(int(movable.sum()) - leaf.dimension, s.size)
-
     left, right = np.zeros(size), np.zeros(size)
     left[:pairs], right[:pairs] = np.where(leaf.zero, 0.0, leaf.x).reshape(2, pairs)
     if form.free.size:
         left[pairs:] = np.linalg.lstsq(form.M[:, pairs:], right - form.M @ left - form.q)[0]
-    z = form.origin + form.to_z(left)
+    return piece_from(form, leaf.zero, leaf.dimension, left, form.origin + form.to_z(left))
+
+
+def piece_from(form: StandardForm, zero: Mask, dimension: int, left: Vector, z: Vector) -> Piece:
+    """The piece of so many dimensions where `zero` are zero, at the solution of its equations nearest to a point."""
+    pairs, size = form.pairs, form.q.size
+    movable, equal = unknowns_and_equations(form, zero)
+    U, s, Vt = np.linalg.svd(form.M[equal][:, movable])
+    rank = min(int(movable.sum()) - dimension, s.size)
     for _ in range(2):
         gap = form.right(z, left)[equal]
         step = np.zeros(size)
@@ -945,10 +950,52 @@ def solved_again(form: StandardForm, leaf: Leaf) -> Piece:
         left += step
         z += form.to_z(step)
     z = np.clip(z, form.problem.lower, form.problem.upper)
-    along = np.zeros((size, leaf.dimension))
+    along = np.zeros((size, dimension))
     along[movable] = Vt[rank:].T
     slack = np.concatenate([left[:pairs], form.right(z, left)[:pairs]])
-    return Piece(z, leaf.dimension, slack, leaf.zero, along, surest_residual(form.problem, z))
+    return Piece(z, dimension, left, slack, zero, along, surest_residual(form.problem, z))
+
+
+def nearer(form: StandardForm, piece: Piece, tol: float) -> Piece:
+    """A continuum may reach as far as bounds of 1e10, where rounding hides that its points are solutions. Then it is
+    stood for by a point inside it that is small: where the largest term of M z is least, and a little from there."""
+    for _ in range(3):  # a linear program is solved to seven digits
+        if piece.residual <= tol or not piece.dimension:
+            break
+        least = smallest_point(form, piece)
+        if least is None:
+            break
+        share = min(1e-2, tol / piece.residual)  # of the way back, off the edges
+        left = least + share * (piece.left - least)
+        again = piece_from(form, piece.zero, piece.dimension, left, form.origin + form.to_z(left))
+        if not again.residual < piece.residual or again.slack.min(initial=0.0) < -SLACK:
+            break
+        piece = again
+    return piece
+
+
+def smallest_point(form: StandardForm, piece: Piece) -> Vector | None:
+    """`left` of the point of a piece with the least max_j |M_j|∞ |z_j|."""
+    size = np.abs(as_dense(form.problem.M)).max(axis=0, initial=0.0)
+    z, slope_z = size * piece.z, size[:, None] * form.to_z(piece.along)
+    pairs, far = form.pairs, np.abs(z).max(initial=0.0)
+    slope = np.concatenate([piece.along[:pairs], (form.M @ piece.along)[:pairs]])[~piece.zero]
+    if not far > 0.0:
+        return None
+    unit = far / np.maximum(np.abs(slope_z).max(axis=0, initial=0.0), np.finfo(float).tiny)  # of c
+    top = np.ones((z.size, 1))
+    rows = np.vstack(
+        [
+            np.hstack([slope_z * unit / far, -top]),
+            np.hstack([-slope_z * unit / far, -top]),
+            np.hstack([-slope * unit, np.zeros((len(slope), 1))]),
+        ]
+    )
+    room = np.concatenate([-z / far, z / far, np.maximum(piece.slack[~piece.zero], 0.0)])
+    height = np.maximum(np.abs(rows).max(axis=1, initial=0.0), np.finfo(float).tiny)
+    cost = np.append(np.zeros(piece.dimension), 1.0)
+    found = linprog(cost, A_ub=rows / height[:, None], b_ub=room / height, bounds=(None, None))
+    return piece.left + piece.along @ (unit * found.x[:-1]) if found.status == 0 else None
 
 
 def unknowns_and_equations(form: StandardForm, zero: Mask) -> tuple[Mask, Mask]:

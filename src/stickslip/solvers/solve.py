@@ -13,7 +13,9 @@ at most tol, and `Solution.attempts` lists every method that ran:
  5. semismooth Newton (Fischer–Burmeister), then the interior point method if it has not run;
  6. at most `FEW` complementary pairs: enumeration of all solutions. It finds one, or shows that there is none
     (status NO_SOLUTION);
- 7. block pivoting from the best answer so far, which may only lack the right sets, and from zero.
+ 7. block pivoting from the best answer so far, which may only lack the right sets, and from zero;
+ 8. where bounds lie so far away that M z there is too large for q to be seen beside it: Lemke's method, Newton's, the
+    interior point method and enumeration once more, as if these bounds were infinite.
 
 With a ConeProblem, where each method after the first starts from the best answer so far:
 
@@ -58,6 +60,8 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from stickslip.checks import Refused, checked, positive
 from stickslip.problems.cone import ConeProblem
@@ -67,7 +71,7 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Vector, asymmetry
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import PROBLEMS
+from stickslip.problems.residual import PROBLEMS, TINY, residual_scale
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.solution import Problem, Solution, Solver, Status, conclude, expect, solver_value
 
@@ -203,6 +207,33 @@ def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Rungs:
         yield solver, Start.GIVEN
     yield limited("judice_pires", tol, WARM), Start.BEST
     yield limited("judice_pires", tol, WARM), Start.AFRESH
+    if far_bounds(problem, tol).any():
+        yield WithoutFarBounds(tol=tol), Start.AFRESH
+
+
+def far_bounds(problem: LCP | MixedLCP, tol: float) -> NDArray[np.bool_]:
+    """(2, n) which bounds, lower and upper, are so far away that the rounding of M z there is more than tol of q."""
+    size = abs(problem.M).max(axis=0)  # of the columns of M
+    size = size.toarray().ravel() if sparse.issparse(size) else size
+    bounds = np.stack([problem.lower, problem.upper])
+    with np.errstate(over="ignore"):
+        return np.isfinite(bounds) & (TINY * size * np.abs(bounds) > tol * residual_scale(problem))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithoutFarBounds:
+    """The methods of solve.py on a problem without its `far_bounds`. Its answer is one if it lies within them."""
+
+    tol: float = 1e-10
+
+    def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
+        started = time.perf_counter()
+        lower, upper = np.where(far_bounds(problem, self.tol), [[-np.inf], [np.inf]], [problem.lower, problem.upper])
+        near = MixedLCP(problem.M, problem.q, lower, upper)
+        answers = (each.solve(near) for each in lcp_methods(near, None, self.tol))
+        x = next((each.x for each in answers if each.solved), np.zeros(problem.size))
+        x = np.clip(x, problem.lower, problem.upper)
+        return conclude(problem, self, x, Status.STALLED, 0, started)
 
 
 def lcp_methods(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterator[Solver]:
