@@ -544,7 +544,12 @@ def problem_for(solver: str) -> Any:
 
 # ---------------------------------------------------------------------------------------------------- wrong arguments
 
-NUMBER = {"float", "int", "Matrix", "Vector", "Any", "Given"}
+
+class NoArray:
+    def __array__(self, *given: Any, **named: Any) -> Any:
+        raise RuntimeError("none of me")
+
+
 WRONG: dict[str, Any] = {
     "text": "abc",
     "digits": "1",
@@ -575,6 +580,13 @@ WRONG: dict[str, Any] = {
     "large ones": np.full(3, 1e300),
     "deep": np.ones((2, 3, 4)),
     "sparse": sparse.csr_array(np.ones((2, 3))),
+    "duration": np.timedelta64(1, "s"),
+    "bytes to change": bytearray(b"abc"),
+    "very huge": 10**5000,  # more digits than Python writes
+    "dates": np.array(["2026-01-01"] * 3, dtype="datetime64[D]"),
+    "masked": np.ma.masked_array(np.ones(3), mask=[False, True, False]),
+    "no array": NoArray(),
+    "long text": "abc\n" * 10_000,
 }
 DIVERGED = ("residual", "unit_free_residual", "contact_states", "contact_residuals")
 VALUES = ("LCP.value", "MixedLCP.value", "ConeProblem.value", "LimitSurfaceProblem.value")
@@ -585,7 +597,8 @@ UNUSUAL = {  # an iterate that diverged has an infinite residual, contacts that 
     "sweep": {"text", "digits", "texts"},  # a run without such a measure is a row with its reason
 }
 NEVER = {"complex", "nan", "minus inf", "huge", "object", "class", "ragged", "texts", "nans", "complexes", "truths"}
-NEVER |= {"objects", "deep", "bytes"}
+NEVER |= {"objects", "deep", "bytes", "duration", "dates", "masked", "no array", "bytes to change"}
+NEVER |= {"very huge"}
 TEXT = {"keep", "name", "out", "title", "path", "file", "frame", "labels"}  # parameters that any text suits
 NOT_NEGATIVE = {
     "tol", "max_iter", "dt", "duration", "mass", "radius", "length", "mu", "friction", "h", "rest_speed", "slip_speed",
@@ -606,7 +619,7 @@ def admits(parameter: inspect.Parameter, kind: str) -> bool:
         return (
             "None" in words or parameter.default is None or words & {"Given", "Filled", "Stabilisation", "Any"} != set()
         )
-    if kind in ("text", "digits"):
+    if kind in ("text", "digits", "long text"):
         return parameter.name in TEXT or words & {"MeshLike"} != set()
     if kind == "true":
         return "bool" in words

@@ -111,8 +111,11 @@ def check_fields(cls: Any, kinds: Mapping[str, Kind]) -> Any:
 # numbers
 
 
+NO_NUMBERS = bool | np.bool_ | np.timedelta64  # though Python, or NumPy, counts them among the integers
+
+
 def is_number(value: object) -> bool:
-    return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool | np.bool_))
+    return type(value) is float or (isinstance(value, Real) and not isinstance(value, NO_NUMBERS))
 
 
 def real(owner: str, field: str, value: Any, expected: str = "a number") -> float:
@@ -228,12 +231,14 @@ def several(size: int, expected: str, each: Kind = number) -> Kind:
 
 def as_floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
     try:
+        if np.ma.is_masked(value) or isinstance(value, bytearray):  # what is under a mask is no number, nor is a byte
+            raise TypeError
         array = np.asarray(value)
         # text such as "1" would be converted, complex numbers cut, True taken for 1
         if array.dtype.kind not in "iuf" and (array.dtype.kind != "O" or not all(map(is_number, array.flat))):
             raise TypeError
         return array.astype(np.float64, order="C")  # a copy: what the caller does to his array later is his affair
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # also of an object that makes no array of itself
         raise Refused(owner, name, value, "an array of real numbers") from None
 
 

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from stickslip.solvers.solution import Solution
 
 LONGEST_NAME = 500  # of a file that a sentence shows in full
+LONGEST_SENTENCE = 1500
 
 
 class InputError(ValueError):
     """What was given is not a problem: a wrong shape, a NaN, a negative friction coefficient, an unknown name."""
 
     def __str__(self) -> str:
-        """In one line, also where it shows an array."""
+        """In one line, also where it shows an array, and cut in the middle where it shows a text without end."""
         said = super().__str__()
-        return " ".join(said.split()) if "\n" in said else said
+        said = " ".join(said.split()) if "\n" in said else said
+        return said if len(said) <= LONGEST_SENTENCE else f"{said[: LONGEST_SENTENCE // 2]}...{said[-200:]}"
 
 
 class FileError(InputError):

@@ -255,9 +255,9 @@ def swept(
 def check_contacts(system: System, contact: Contact, held: Mapping[Any, How]) -> None:
     """Are there such contact points, and others than the one that is asked about held?"""
     count = len(system.contacts)
-    for each in (contact, *held):
+    for field, each in (("contact", contact), *(("held", other) for other in held)):
         if not (isinstance(each, int | np.integer) and not isinstance(each, bool) and 0 <= each < count):
-            raise Refused("jam_map", "contact", each, f"a number below {count} for {system.name!r}")
+            raise Refused("jam_map", field, each, f"a number below {count} for {system.name!r}")
     if contact in held:
         raise InputError(f"jam_map: held has contact {contact}, the one that is asked about; expected others")
 

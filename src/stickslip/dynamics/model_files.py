@@ -34,7 +34,7 @@ BASE, GROUND = "world", "ground"  # of a URDF, a link of this name is MuJoCo's w
 
 def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> tuple[Any, list[str]]:
     """The MjSpec of a file, and what had to be left out of it, in sentences."""
-    if not file.is_file():
+    if not os.path.isfile(file):  # which a name that is too long is not either
         raise FileError(f"{OWNER}: {str(file)!r} is no file, expected an MJCF or URDF file")
     tree = parsed(file)
     if tree.tag not in ("mujoco", "robot"):

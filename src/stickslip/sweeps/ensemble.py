@@ -137,7 +137,7 @@ def ensemble(
     A copy with a step that is not solved ends there: `reasons` says why, and its later instants are nan. Scenes that
     call Python functions (forces, motions, friction laws, friction sets) are for `sweep`.
     """
-    plan = plan_of(over, samples, 1)
+    plan = plan_of("ensemble", over, samples, 1)
     if over is not None and not over:
         raise Refused("ensemble", "over", over, "values of at least one number by its name")
     steps = count_steps(duration, dt)

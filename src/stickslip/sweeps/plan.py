@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import shown
 from stickslip.errors import InputError
 
 MOST_RUNS = 10**7  # whose table takes a gigabyte
@@ -64,40 +65,47 @@ class Plan:
         return columns
 
 
-def plan_of(over: Mapping[str, Any] | None, samples: Any, repeat: int) -> Plan:
+def plan_of(owner: str, over: Mapping[str, Any] | None, samples: Any, repeat: int) -> Plan:
     """A grid over `over`, or `samples`: columns of equal length by name, or a list of mappings."""
     if (over is None) == (samples is None) and (over is not None or repeat == 1):
-        raise InputError("sweep: over and samples are both given or both missing, expected one of them, or repeat")
-    if not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1:
-        raise InputError(f"sweep: repeat is {repeat!r}, expected a whole number of runs, at least 1")
+        raise InputError(f"{owner}: over and samples are both given or both missing, expected one of them, or repeat")
     grid = samples is None
-    given = (over or {}) if grid else columns_of_samples(samples)
-    if not isinstance(given, Mapping):
-        raise InputError(f"sweep: over is {given!r}, expected a mapping of names to values, or samples=...")
+    given = (over or {}) if grid else columns_of_samples(owner, samples)
+    where = "over" if grid else "samples"
     for name, values in given.items():
-        if isinstance(values, str) or not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
-            raise InputError(f"sweep: {name} is {values!r}, expected a list of values")
-        if len(values) == 0:
-            raise InputError(f"sweep: {name} has no values, expected one at least")
+        if not isinstance(name, str):
+            raise InputError(f"{owner}: {where} has values of {shown(name)}, expected names as texts")
+        if not is_list(values) or not len(values):
+            raise InputError(f"{owner}: {name} in {where} is {shown(values)}, expected a list of values, one at least")
     lengths = {name: len(values) for name, values in given.items()}
     if not grid and len(set(lengths.values())) != 1:
-        raise InputError(f"sweep: samples have lengths {lengths}, expected columns that are equally long")
+        raise InputError(f"{owner}: samples have lengths {lengths}, expected columns that are equally long")
     plan = Plan(tuple(given), tuple(given.values()), grid, repeat)
     if len(plan) > MOST_RUNS:
-        raise InputError(f"sweep: there are {len(plan)} runs to make, expected at most {MOST_RUNS}")
+        raise InputError(f"{owner}: there are {len(plan)} runs to make, expected at most {MOST_RUNS}")
     return plan
 
 
-def columns_of_samples(samples: Any) -> Mapping[str, Any]:
+def is_list(values: Any) -> bool:
+    """Can values be taken one by one, by their number?"""
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__getitem__"):
+        return False
+    try:
+        return len(values) >= 0
+    except TypeError:  # of an array that is one number
+        return False
+
+
+def columns_of_samples(owner: str, samples: Any) -> Mapping[str, Any]:
     if isinstance(samples, Mapping):
         return samples
     if hasattr(samples, "columns") and hasattr(samples, "to_numpy"):  # a table of pandas
         return {str(name): samples[name].to_numpy() for name in samples.columns}
     if not isinstance(samples, Sequence) or not samples or not all(isinstance(each, Mapping) for each in samples):
-        raise InputError(f"sweep: samples is {str(samples)[:60]}, expected columns by name, or a list of mappings")
+        raise InputError(f"{owner}: samples is {shown(samples)}, expected columns by name, or a list of mappings")
     names = list(samples[0])
     if any(list(each) != names for each in samples):
-        raise InputError(f"sweep: samples have different names, expected {', '.join(names)} in each")
+        raise InputError(f"{owner}: samples have different names, expected {shown(names)} in each")
     return {name: [each[name] for each in samples] for name in names}
 
 

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import shown
 from stickslip.errors import FileError, InputError, SolveFailed
 from stickslip.sweeps.plan import Plan
 from stickslip.sweeps.table import Row
@@ -77,7 +78,7 @@ class Task:
 
 def keep_run(result: Any, path: str) -> None:
     if not hasattr(result, "save"):
-        raise InputError(f"sweep: a run returned {result!r:.60}, expected a Trajectory where keep is given")
+        raise InputError(f"sweep: a run returned {shown(result)}, expected a Trajectory where keep is given")
     result.save(path)
 
 
@@ -96,7 +97,7 @@ def number_or_text(name: str, value: Any) -> Any:
         return value
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise InputError(f"sweep: {name} is {value!r:.80}, expected a number, an array of numbers or a text")
+        raise InputError(f"sweep: {name} is {shown(value)}, expected a number, an array of numbers or a text")
     return float(array) if array.ndim == 0 else array.astype(np.float64)
 
 
@@ -181,11 +182,9 @@ class Engine:
 @contextlib.contextmanager
 def engine_of(engine: str | Executor, workers: int | None, task: Task) -> Iterator[Engine]:
     """The engine of a name, for as long as the sweep runs, or an executor of the caller's."""
-    if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
-        raise InputError(f"sweep: workers is {workers!r}, expected a whole number, at least 1")
     if not isinstance(engine, str):
         if not callable(getattr(engine, "submit", None)):
-            raise InputError(f"sweep: engine is {engine!r}, expected one of {', '.join(ENGINES)}, or an Executor")
+            raise InputError(f"sweep: engine is {shown(engine)}, expected one of {', '.join(ENGINES)}, or an Executor")
         if isinstance(engine, ProcessPoolExecutor):
             check_pickle(task)
         yield Engine(engine, workers or workers_of(engine))
@@ -208,7 +207,9 @@ def engine_of(engine: str | Executor, workers: int | None, task: Task) -> Iterat
             case "mpi":
                 made = mpi_engine(workers)
             case _:
-                raise InputError(f"sweep: engine is {engine!r}, expected one of {', '.join(ENGINES)}, or an Executor")
+                raise InputError(
+                    f"sweep: engine is {shown(engine)}, expected one of {', '.join(ENGINES)}, or an Executor"
+                )
         stack.push(lambda kind, *_: made.executor.shutdown(wait=kind is None))
         yield made
 
@@ -225,7 +226,12 @@ def dask_engine(stack: contextlib.ExitStack, address: str, count: int | None) ->
     except ImportError:
         raise InputError("sweep: engine is 'dask', which is not installed: pip install 'stickslip[dask]'") from None
     if address:
-        client = stack.enter_context(Client(address))
+        try:
+            client = stack.enter_context(Client(address))
+        except Exception as error:  # a name that is none, or nobody who answers
+            raise InputError(
+                f"sweep: engine is {shown(f'dask:{address}')}, expected a cluster there ({error})"
+            ) from None
     else:
         cluster = stack.enter_context(LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None))
         client = stack.enter_context(Client(cluster))

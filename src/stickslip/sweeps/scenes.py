@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import shown
 from stickslip.engine.names import read_formulation
 from stickslip.engine.simulate import run_scene
 from stickslip.engine.trajectory import Trajectory
@@ -94,7 +95,7 @@ class Measures:
 
     def __call__(self, run: Any) -> dict[str, Any]:
         if not isinstance(run, Trajectory):
-            raise InputError(f"sweep: a run returned {run!r:.60}, expected a Trajectory for measures by name")
+            raise InputError(f"sweep: a run returned {shown(run)}, expected a Trajectory for measures by name")
         return {name: measured(run, name) for name in self.names}
 
 
@@ -132,9 +133,9 @@ def check_measures(names: Sequence[str], bodies: Sequence[str]) -> None:
         if not known:
             of_bodies = ", ".join(f"{each}.{{{','.join(OF_BODY)}}}" for each in bodies[:3]) + ", …" * (len(bodies) > 3)
             others = ", ".join((*OF_INSTANTS, *OF_STEPS, *COUNTS))
-            raise InputError(f"sweep: measure is {name!r}, expected one of {of_bodies}, {others}")
+            raise InputError(f"sweep: measure is {shown(name)}, expected one of {of_bodies}, {others}")
         if colon and how not in REDUCED:
-            raise InputError(f"sweep: measure is {name!r}, expected {', '.join(REDUCED)} after the colon")
+            raise InputError(f"sweep: measure is {shown(name)}, expected {', '.join(REDUCED)} after the colon")
 
 
 def usual_measures(scene: Scene) -> Measures:
@@ -152,7 +153,7 @@ def measures_of(scene: Scene | None, measure: Any) -> Callable[[Any], Any]:
         return measure
     names = (measure,) if isinstance(measure, str) else tuple(measure) if isinstance(measure, Sequence) else (None,)
     if not all(isinstance(name, str) for name in names):
-        raise InputError(f"sweep: measure is {measure!r}, expected a function, or names of what is measured")
+        raise InputError(f"sweep: measure is {shown(measure)}, expected a function, or names of what is measured")
     if scene is not None:
         check_measures(names, scene.names)
     return Measures(names)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, count, either, function, instance, mapping, text, truth, whole, wholes
+from stickslip.checks import checked, count, either, function, instance, mapping, shown, text, truth, whole, wholes
 from stickslip.checks import path as file_path
 from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
@@ -119,7 +119,7 @@ class Sweep:
         if found is None:
             found = flat_columns(columns).get(name)
         if found is None:
-            raise InputError(f"Sweep: there is no column {name!r}, expected one of {', '.join(columns)}")
+            raise InputError(f"Sweep: there is no column {shown(name)}, expected one of {', '.join(columns)}")
         return texts(found).copy()
 
     def __contains__(self, name: str) -> bool:
@@ -240,12 +240,10 @@ def sweep(
     A run that raises is a row with its reason, and the sweep warns of such runs (FailedRuns) at its end. Ctrl-C raises
     SweepStopped, a KeyboardInterrupt, which has what was done. The same sweep gives the same bits on every engine.
     """
-    plan = plan_of(over, samples, repeat)
+    plan = plan_of("sweep", over, samples, repeat)
     scene = what if isinstance(what, Scene) else None
     function = SceneRun(what) if isinstance(what, Scene) else what
     check_names(function, plan, fixed)
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise InputError(f"sweep: seed is {seed!r}, expected a whole number >= 0")
     folder = "" if keep is None else made_folder(keep)
     task = Task(function, fixed, measures_of(scene, measure), seed, takes_random(function), folder)
     about = About(name_of(what), digest_of(task, scene), seed, folder)
@@ -313,8 +311,6 @@ def check_names(function: Any, plan: Plan, fixed: Mapping[str, Any]) -> None:
     if isinstance(function, SceneRun):
         function.check(names)
         return
-    if not callable(function):
-        raise InputError(f"sweep: what is {function!r:.80}, expected a function or a Scene")
     if plan.repeat > 1 and REPETITION in names:
         raise InputError(f"sweep: a parameter is called {REPETITION!r}, expected another name beside repeat")
     arguments = arguments_of(function)
