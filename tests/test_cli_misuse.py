@@ -31,6 +31,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("scene.yaml").write_text(SCENE)
     ss.save(ss.LCP(np.eye(2), [-1.0, 1.0]), "problem.h5")
+    Path("model.xml").write_text("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
     Path("folder").mkdir()
     os.mkfifo("pipe")
 
@@ -87,6 +88,9 @@ MISUSE = [
     ("compare", "scene.yaml", "--friction", "phantom", "--dt", "x"),
     ("compare", "scene.yaml", "--friction", "phantom", "--body", "absent"),
     ("compare", "scene.yaml", "--friction", "phantom", "--reference-dt", "1e-300"),
+    ("compare", "scene.yaml", "--friction", "phantom", "--solver", "nonsense"),
+    ("compare", "scene.yaml", "--friction", "phantom", "--tol", "nan"),
+    ("compare", "scene.yaml", "--friction", "phantom", "--engine", "nonsense"),
     ("solve", "absent.h5"),
     ("solve", "folder"),
     ("solve", "pipe"),
@@ -102,6 +106,7 @@ MISUSE = [
     ("solve", "problem.h5", "--save", f"{LONG}.npz"),
     ("jam", "rod", "--resolution", "1000000000"),
     ("jam", "rod", "--resolution", "-1"),
+    ("jam", "rod", "--resolution", LONG),
     ("jam", "rod", "--mu", "nan"),
     ("jam", "rod", "--joint", "theta=1:2", "--joint", "theta=3:4"),
     ("jam", "rod", "--joint", "theta=nan:4"),
@@ -139,7 +144,11 @@ MISUSE = [
     ("sweep", "scene.yaml", *VARY, "--csv", "a.h5", "--out", "a.h5"),
     ("sweep", "scene.yaml", *VARY, "--keep", LONG),
     ("sweep", "scene.yaml", *VARY, "--engine", "nonsense"),
+    ("sweep", "scene.yaml", *VARY, "--engine", "dask:nonsense"),
     ("sweep", "scene.yaml", *VARY, "--workers", "0"),
+    ("sweep", "scene.yaml", *VARY, "--law", "nonsense"),
+    ("sweep", "scene.yaml", *VARY, "--duration", "nan"),
+    ("sweep", "scene.yaml", *VARY, "--dt", "1000"),
     ("sweep", "scene.yaml", *VARY, "--map"),
     ("sweep", "scene.yaml", *VARY, "--retry"),
     ("sweep", "scene.yaml", *VARY, "--fresh"),
@@ -157,6 +166,7 @@ MISUSE = [
     ("audit", "absent.xml"),
     ("audit", "pipe"),
     ("audit", "scene.yaml"),
+    ("audit", "model.xml", "--seconds", "1e18"),
     ("nonsense",),
     ("solve", "problem.h5", "--nonsense"),
     ("paper", "absent"),

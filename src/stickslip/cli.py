@@ -20,6 +20,7 @@ from stickslip.errors import (
     RunFailed,
     SolveFailed,
     replacing,
+    short,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class OneSentence(click.Group):
             end(ctx, str(error), BAD_INPUT)
         except click.UsageError as error:
             command = error.ctx.command_path if error.ctx is not None else ctx.command_path
-            end(ctx, f"{error.format_message()} ({command} --help lists what there is)", BAD_INPUT)
+            end(ctx, f"{short(error.format_message())} ({command} --help lists what there is)", BAD_INPUT)
         except (SolveFailed, RunFailed, IntegrationFailed, RangeFailed) as error:
             end(ctx, str(error), NOT_SOLVED)
         except MemoryError:

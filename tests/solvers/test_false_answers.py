@@ -33,6 +33,7 @@ def test_nothing_false(part, share):
 
 KNOWN = [  # each was false, missed or a crash once
     [1, 298], [2, 27], [2, 74], [2, 206], [2, 417], [2, 560], [2, 997], [2, 2097], [5, 5163], [5, 6129],
+    [20261119, 212], [20261119, 408],
 ]  # fmt: skip
 
 

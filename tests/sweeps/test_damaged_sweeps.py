@@ -85,6 +85,11 @@ LIES = {
     "a status that is none": lying(lambda file: file["status"].__setitem__(0, 9)),
     "a version to come": lying(lambda file: file.attrs.modify("format_version", 99)),
     "a seed that is text": lying(lambda file: file.attrs.create("seed", "seven")),
+    "a seed that is several": lying(lambda file: file.attrs.create("seed", np.zeros(3))),
+    "a version that is several": lying(lambda file: file.attrs.create("format_version", np.ones(3))),
+    "a format that is several": lying(lambda file: file.attrs.create("format", np.ones(3))),
+    "a checksum that is several": lying(lambda file: file.attrs.create("check", np.ones(3))),
+    "a column that is a type": lying(linked(np.dtype("f8"))),
     "a group that is numbers": lying(
         lambda file: (file.__delitem__("measured"), file.create_dataset("measured", data=1))
     ),

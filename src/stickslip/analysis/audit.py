@@ -33,6 +33,7 @@ import numpy as np
 
 from stickslip.checks import checked, either, function, is_number, mapping, number, one_of, shown, truth, vector
 from stickslip.engine.arguments import seconds as seconds_kind
+from stickslip.engine.running import MOST_STEPS
 from stickslip.errors import InputError
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.residual import cone_map_length, relative_cone_map
@@ -270,6 +271,13 @@ def audit(
     if is_path:
         model = load_model(model, floating=floating, ground=ground, quiet=True)
     return audit_mujoco(model, data, seconds, control, dict(settings or {}))
+
+
+def steps_in(seconds: float, step: float) -> int:
+    """How many steps of a simulator come nearest to a time, one at least."""
+    if not seconds / step <= MOST_STEPS:
+        raise InputError(f"audit: seconds is {seconds:g}, expected at most {MOST_STEPS:g} steps of {step:g} s")
+    return max(1, round(seconds / step))
 
 
 @checked(seconds=seconds_kind)

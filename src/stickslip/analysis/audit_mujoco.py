@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.audit import Audit, Grades, Touching
+from stickslip.analysis.audit import Audit, Grades, Touching, steps_in
 from stickslip.checks import floats, shown, vector
 from stickslip.dynamics.model_rows import FOUND, GAP, MU
 from stickslip.dynamics.mujoco import LoadedModel, audited, engine_of
@@ -40,7 +40,7 @@ def audit_mujoco(model: Any, data: Any, seconds: float, control: Any, settings: 
         for name in STATE if data is not None else ():
             getattr(d, name)[:] = getattr(data, name)
         judge = Judge(mujoco, loaded, m, d, control)
-        for _ in range(max(1, round(seconds / m.opt.timestep))):
+        for _ in range(steps_in(seconds, m.opt.timestep)):
             judge.step()
         return judge.verdict(settings)
     if control is not None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.audit import Audit, Grades, Touching
+from stickslip.analysis.audit import Audit, Grades, Touching, steps_in
 from stickslip.checks import path as file_path
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.errors import FileError, InputError
@@ -95,7 +95,7 @@ def run(world: Any, name: str, seconds: float) -> Audit:
     gravity = np.linalg.norm([settings[f"gravityAcceleration{axis}"] for axis in "XYZ"])
     judge = Judge(world)
     grades = Grades(judge.mass() * float(gravity))
-    for k in range(max(1, round(seconds / step))):
+    for k in range(steps_in(seconds, step)):
         before = judge.state()
         world.stepSimulation()
         found = world.getContactPoints() or ()

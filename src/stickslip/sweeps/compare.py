@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import checked, count, instance, positive
 from stickslip.checks import path as file_path
 from stickslip.engine.running import count_steps
 from stickslip.engine.simulate import run_scene
@@ -40,6 +41,8 @@ from stickslip.scene.descriptions import Body
 from stickslip.scene.model import Floats, Kind
 from stickslip.scene.scene import Scene
 from stickslip.solvers.solution import Solver
+from stickslip.solvers.solve import known_method
+from stickslip.sweeps.run import known_engine
 
 FINER = 10  # the reference has this many steps for one of the finest run
 REFERENCE_TOL = 1e-12  # of its steps: how stiff springs share a load is seen in the last digits
@@ -88,6 +91,7 @@ class Comparison:
         return tuple(outcome for outcome in (self.reference, *self.outcomes) if outcome.failures)
 
 
+@checked(scene=instance(Scene), solver=known_method, tol=positive, engine=known_engine, workers=count, keep=file_path)
 def compare(
     scene: Scene,
     duration: float,

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import shown
+from stickslip.checks import Refused, shown
 from stickslip.errors import FileError, InputError, SolveFailed
 from stickslip.sweeps.plan import Plan
 from stickslip.sweeps.table import Row
@@ -179,12 +179,17 @@ class Engine:
         self.executor = self.make()
 
 
+def known_engine(owner: str, field: str, value: Any) -> Any:
+    """A kind of argument: the name of an engine, or an executor."""
+    if value.partition(":")[0] in ENGINES if isinstance(value, str) else callable(getattr(value, "submit", None)):
+        return value
+    raise Refused(owner, field, value, f"one of {', '.join(ENGINES)}, or an Executor")
+
+
 @contextlib.contextmanager
 def engine_of(engine: str | Executor, workers: int | None, task: Task) -> Iterator[Engine]:
     """The engine of a name, for as long as the sweep runs, or an executor of the caller's."""
     if not isinstance(engine, str):
-        if not callable(getattr(engine, "submit", None)):
-            raise InputError(f"sweep: engine is {shown(engine)}, expected one of {', '.join(ENGINES)}, or an Executor")
         if isinstance(engine, ProcessPoolExecutor):
             check_pickle(task)
         yield Engine(engine, workers or workers_of(engine))
@@ -204,12 +209,8 @@ def engine_of(engine: str | Executor, workers: int | None, task: Task) -> Iterat
                 made = Engine(make(), count, make)
             case "dask":
                 made = dask_engine(stack, address, count)
-            case "mpi":
-                made = mpi_engine(workers)
             case _:
-                raise InputError(
-                    f"sweep: engine is {shown(engine)}, expected one of {', '.join(ENGINES)}, or an Executor"
-                )
+                made = mpi_engine(workers)
         stack.push(lambda kind, *_: made.executor.shutdown(wait=kind is None))
         yield made
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from stickslip.checks import shown
 from stickslip.engine.names import read_formulation
+from stickslip.engine.running import count_steps
 from stickslip.engine.simulate import run_scene
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
@@ -79,12 +80,16 @@ class SceneRun:
         settings["friction"] = read_formulation(law) if isinstance(law, str) else law
         return run_scene(varied(self.scene, given), progress=False, save_failed=False, **settings)
 
-    def check(self, names: Sequence[str]) -> None:
+    def check(self, names: Sequence[str], fixed: Mapping[str, Any]) -> None:
         """Are these, of all that is varied or fixed, what a run can be told?"""
         check_places(self.scene, [name for name in names if name not in RUN])
         for name in NEEDED:
             if name not in names:
                 raise InputError(f"sweep: {name} is missing, expected it for a scene: {name}=... seconds")
+        if all(name in fixed for name in NEEDED):
+            count_steps(fixed["duration"], fixed["dt"])
+        if isinstance(fixed.get("law"), str):
+            read_formulation(fixed["law"])
 
 
 @dataclass(frozen=True)

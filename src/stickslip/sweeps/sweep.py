@@ -28,7 +28,7 @@ from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import FileError, InputError, short
 from stickslip.scene.scene import Scene
 from stickslip.sweeps.plan import REPETITION, Plan, plan_of
-from stickslip.sweeps.run import RNG, Task, engine_of, kept_path, run_all
+from stickslip.sweeps.run import RNG, Task, engine_of, kept_path, known_engine, run_all
 from stickslip.sweeps.scenes import SceneRun, measures_of, said
 from stickslip.sweeps.table import (
     DONE,
@@ -191,6 +191,7 @@ RUNNABLE = either(instance(Scene), function, expected="a function, or a Scene") 
     what=RUNNABLE,
     over=mapping,
     repeat=count,
+    engine=known_engine,
     workers=wholes(1, 10_000),
     out=file_path,
     seed=whole,
@@ -309,7 +310,7 @@ def check_names(function: Any, plan: Plan, fixed: Mapping[str, Any]) -> None:
             raise InputError(f"sweep: {name} is fixed and varied, expected one of the two")
     names = [*plan.names, *fixed]
     if isinstance(function, SceneRun):
-        function.check(names)
+        function.check(names, fixed)
         return
     if plan.repeat > 1 and REPETITION in names:
         raise InputError(f"sweep: a parameter is called {REPETITION!r}, expected another name beside repeat")

@@ -270,14 +270,14 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     name = os.fspath(path)
     with reading(name, "the file of a sweep", "the file is truncated or damaged"), opened(name) as file:
         with readable("the header"):
-            form, version = file.attrs.get("format"), file.attrs.get("format_version")
+            form, version = str(file.attrs.get("format")), int(file.attrs.get("format_version", -1))
         if form != FORMAT:
             raise InputError("this file holds no sweep, expected one that stickslip has written")
         if version not in range(1, FORMAT_VERSION + 1):
             raise InputError(f"the format has version {version}, expected at most {FORMAT_VERSION}")
         with readable("the header"):
             what, digest, keep = (str(file.attrs[key]) for key in ("what", "digest", "keep"))
-            about = About(what, digest, int(file.attrs["seed"]), keep)
+            about, check = About(what, digest, int(file.attrs["seed"]), keep), int(file.attrs.get("check", -1))
             names = {group: list(own_group(file, group)) for group in ("parameters", "measured")}
         rows = int(own_column(file, "status", None).size)
         parts = {
@@ -289,7 +289,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         if not np.isin(table.status, (WAITS, DONE, FAILED)).all() or table.seconds.dtype.kind != "f":
             raise InputError("the state of a run is none that there is, the file is damaged")
         if version > 1:
-            hold_against(table, own_column(file, "check", rows), int(file.attrs.get("check", -1)))
+            hold_against(table, own_column(file, "check", rows), check)
         return table
 
 
@@ -303,7 +303,7 @@ def own_group(file: Any, name: str) -> Any:
 def own_column(file: Any, path: str, rows: int | None) -> Column:
     """A column of the file itself, all of it in the file, of as many rows as there are runs."""
     dataset = own_node(file, path)
-    if not hasattr(dataset, "dtype") or dataset.dtype.kind not in "fiuS" or not dataset.shape:
+    if not getattr(dataset, "shape", ()) or dataset.dtype.kind not in "fiuS":  # a group has none, nor has a type
         raise InputError(f"/{path} is missing, expected a column of numbers or texts")
     if rows is not None and dataset.shape[0] != rows:
         raise InputError(f"/{path} has {dataset.shape[0]} rows, expected {rows}, as there are runs")
@@ -327,7 +327,7 @@ def is_sweep(path: str | os.PathLike[str]) -> bool:
     """Does a file say that it holds one, whole or damaged?"""
     try:
         with opened(os.fspath(path)) as file, readable("the header"):
-            return bool(file.attrs.get("format") == FORMAT)
+            return str(file.attrs.get("format")) == FORMAT
     except (InputError, OSError):
         return False
 
