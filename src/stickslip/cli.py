@@ -309,18 +309,14 @@ def run_scene(
 @click.pass_context
 def compare(
     ctx: click.Context,
+    /,
     scene: str,
     friction: str,
     dts: str | None,
     duration: float | None,
-    body: str | None,
-    reference_dt: float | None,
-    solver: str | None,
     tol: float | None,
     figure: str | None,
-    engine: str | None,
-    workers: int | None,
-    keep: str | None,
+    **given: Any,
 ) -> None:
     """Run a scene under several formulations and steps, against a fine run of Coulomb's law.
 
@@ -338,14 +334,9 @@ def compare(
         given_or_said(scene, duration, settings, "duration"),
         {text.strip(): read_formulation(text) for text in friction.split(",")},
         steps,
-        body=body,
-        reference_dt=reference_dt,
-        solver=solver,
         tol=settings.tol if tol is None else tol,
         announce=report_progress,
-        engine=engine,
-        workers=workers,
-        keep=keep,
+        **given,
     )
     report_progress("")
     show_comparison(comparison)
@@ -386,6 +377,7 @@ def compare(
 @click.pass_context
 def sweep(
     ctx: click.Context,
+    /,
     scene: str,
     vary: tuple[str, ...],
     measures: tuple[str, ...],
@@ -393,14 +385,10 @@ def sweep(
     dt: float | None,
     law: str | None,
     out: str | None,
-    fresh: bool,
-    retry: bool,
-    keep: str | None,
-    engine: str,
-    workers: int | None,
     csv: str | None,
     picture: str | None,
     as_map: bool,
+    **given: Any,
 ) -> None:
     """Run a scene for all combinations of some values, and print the table.
 
@@ -415,8 +403,9 @@ def sweep(
     from stickslip.sweeps.sweep import FailedRuns, SweepStopped
     from stickslip.sweeps.sweep import sweep as sweep_scene
 
-    check_outputs("sweep", scene, out=out, keep=keep, csv=csv, plot=picture)
-    check_needs("sweep", map=(as_map, "plot", picture), fresh=(fresh, "out", out), retry=(retry, "out", out))
+    check_outputs("sweep", scene, out=out, keep=given["keep"], csv=csv, plot=picture)
+    again = {name: (given[name], "out", out) for name in ("fresh", "retry")}
+    check_needs("sweep", map=(as_map, "plot", picture), **again)
     loaded, settings = load_run(scene)
     varied = [varied_values(text) for text in vary]
     over = dict(varied)
@@ -430,10 +419,7 @@ def sweep(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FailedRuns)  # said below
-            found = sweep_scene(
-                loaded, over, measure=measures or None, engine=engine, workers=workers, out=out, keep=keep,
-                retry=retry, fresh=fresh, **fixed,
-            )  # fmt: skip
+            found = sweep_scene(loaded, over, measure=measures or None, out=out, **given, **fixed)
     except SweepStopped as stopped:
         where = "" if out is None else f"; they are in {out}, and the same command goes on from there"
         end(ctx, f"{stopped}{where}", STOPPED)
@@ -473,11 +459,8 @@ def jam(
     joints: tuple[str, ...],
     touch: str | None,
     mu: float | None,
-    resolution: int,
     picture: str | None,
-    engine: str | None,
-    workers: int | None,
-    out: str | None,
+    **given: Any,
 ) -> None:
     """Map the friction from which on a contact jams, over some joints, and print the worst poses.
 
@@ -494,7 +477,7 @@ def jam(
         family = named_family(mechanism, joints)
     else:
         family = family_of_robot(mechanism, frame, point, plane, joints, touch)
-    found = jam_map(family, resolution, engine=engine, workers=workers, out=out)
+    found = jam_map(family, **given)
     show_jam_map(found, mu)
     draw("map", found, "jam_maps.draw_jam_map", picture)
 
@@ -922,11 +905,9 @@ def terminal() -> Console:
 
 def show_table(headings: str, rows: list[tuple[str, ...]]) -> None:
     """Rows of cells under headings, which `|` separates. Plain text, so that no cell is ever cut."""
-    titles = tuple(headings.split("|"))
-    widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=True)]
-    lines = [" ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (titles, *rows)]
-    first = widths[0]
-    lines = [row[0].ljust(first) + line[first:] for row, line in zip((titles, *rows), lines, strict=True)]
+    from stickslip.engine.trajectory import aligned
+
+    lines = aligned([tuple(headings.split("|")), *rows], left=(0,), gap=" ")
     click.echo("\n".join(["", lines[0], "─" * len(lines[0]), *lines[1:]]))
 
 
