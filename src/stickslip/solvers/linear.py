@@ -36,6 +36,7 @@ import qdldl
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
+from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.jit import bare, kernel
@@ -440,38 +441,15 @@ def symmetrising_signs(M: Sparse) -> Vector | None:
     transposed.sort_indices()
     if not np.array_equal(M.indices, transposed.indices):
         return None
+    n, row = M.shape[0], np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
     rounding = SYMMETRIC * np.abs(M.data).max(initial=0.0)
-    signs = np.zeros(M.shape[0])
-    return signs if spread_signs(M.indptr, M.indices, M.data, transposed.data, rounding, signs) else None
-
-
-@kernel
-def spread_signs(indptr, indices, data, transposed, rounding, signs):
-    """Give every row its sign, from neighbour to neighbour; False where two neighbours disagree."""
-    n = signs.size
-    stack = np.empty(n, np.int64)
-    for start in range(n):
-        if signs[start] != 0.0:
-            continue
-        signs[start] = 1.0
-        stack[0] = start
-        height = 1
-        while height > 0:
-            height -= 1
-            i = stack[height]
-            for k in range(indptr[i], indptr[i + 1]):
-                j = indices[k]
-                equal = abs(data[k] - transposed[k]) <= rounding
-                opposite = abs(data[k] + transposed[k]) <= rounding
-                if j == i or (equal and opposite):
-                    continue
-                if not (equal or opposite):
-                    return False
-                sign = signs[i] if equal else -signs[i]
-                if signs[j] == 0.0:
-                    signs[j] = sign
-                    stack[height] = j
-                    height += 1
-                elif signs[j] != sign:
-                    return False
-    return True
+    equal, opposite = (np.abs(M.data - sign * transposed.data) <= rounding for sign in (1.0, -1.0))
+    linked = (M.indices != row) & ~(equal & opposite)
+    if (linked & ~equal & ~opposite).any():
+        return None
+    # a graph of 2 n nodes, "row i is +" and "row i is -": what hangs together holds together
+    i, j, other = row[linked], M.indices[linked], np.where(opposite[linked], n, 0)
+    pairs = np.concatenate([i, i + n]), np.concatenate([j + other, j + n - other])
+    graph = sparse.csr_array((np.ones(2 * i.size), pairs), shape=(2 * n, 2 * n))
+    plus, minus = csgraph.connected_components(graph, directed=False)[1].reshape(2, n)
+    return None if (plus == minus).any() else np.where(plus < minus, 1.0, -1.0)
