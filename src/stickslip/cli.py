@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -24,6 +25,8 @@ from stickslip.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from rich.console import Console
 
     from stickslip.analysis.jamming import Family, JamMap
@@ -136,6 +139,15 @@ def same_file(a: str, b: str) -> bool:
         return False
 
 
+def a_picture(ctx: click.Context, option: click.Parameter, path: str | None) -> str | None:
+    """Of an option: where a picture can be written, asked before anything is done."""
+    if path is not None:
+        from stickslip.view.figures import check_path
+
+        check_path(path)
+    return path
+
+
 @click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="stickslip")
 def main() -> None:
@@ -199,7 +211,7 @@ def show_all(problem: Any, tol: float | None) -> None:
 @click.option("--accept", type=float, help="Residual that is good enough to go on with.  [default: 1e-2]")
 @click.option("--save", "target", metavar="PATH", help="Write the trajectory to an HDF5 file while it runs.")
 @click.option("--resume", "begun", metavar="PATH", help="Go on with the run in this file, instead of a scene.")
-@click.option("--plot", "picture", metavar="PATH", help="Draw the run as .png, .pdf or .svg.")
+@click.option("--plot", "picture", metavar="PATH", callback=a_picture, help="Draw the run as .png, .pdf or .svg.")
 @click.option(
     "--what",
     type=click.Choice(["path", "energy", "impulses", "residual"]),
@@ -213,45 +225,30 @@ def show_all(problem: Any, tol: float | None) -> None:
 @click.pass_context
 def run(
     ctx: click.Context,
+    /,
     scene: str | None,
-    duration: float | None,
-    dt: float | None,
-    friction: str | None,
-    solver: str | None,
-    tol: float | None,
-    accept: float | None,
     target: str | None,
     begun: str | None,
     picture: str | None,
     what: Any,
-    keep_going: bool,
-    every: int,
     threads: int,
+    **given: Any,
 ) -> None:
     """Simulate a scene and print what came of it. Options go before what the section `run` of the file says.
 
     Exit code 0: every step solved, or accepted. 1: a step was not. 2: bad input.
     """
-    from stickslip.view.figures import check_path
 
-    if picture is not None:
-        check_path(picture)
     check_outputs("run", scene if begun is None else begun, save=target, plot=picture)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InexactWarning)  # said in the table
         if begun is not None:
-            given = {"SCENE.yaml": scene, "dt": dt, "friction": friction, "solver": solver, "tol": tol}
-            given |= {"accept": accept, "save": target, "keep-going": keep_going or None}
-            given |= {"every": None if every == 1 else every}
-            trajectory, name = go_on(begun, duration, given, threads), begun
+            trajectory = go_on(begun, scene, target, threads, **given)
         elif scene is None:
             raise InputError("run: SCENE.yaml is missing, expected the name of a scene file, or --resume")
         else:
-            trajectory = run_scene(
-                scene, duration, dt, friction, solver, tol, accept, target, keep_going, every, threads
-            )  # fmt: skip
-            name = scene
-    show_run(terminal(), name, trajectory)
+            trajectory = run_scene(scene, target, threads, **given)
+    show_run(terminal(), begun or scene or "", trajectory)
     click.echo("")
     if target is not None or begun is not None:
         click.echo(f"trajectory written to {begun or target}")
@@ -260,56 +257,41 @@ def run(
         click.echo(f"{what} drawn in {picture}")
     if trajectory.failures.size:
         first, count = int(trajectory.failures[0]), trajectory.failures.size
-        click.echo(f"stickslip: {count} of {len(trajectory)} steps were not solved, the first is {first}", err=True)
-        ctx.exit(NOT_SOLVED)
+        end(ctx, f"{count} of {len(trajectory)} steps were not solved, the first is {first}", NOT_SOLVED)
 
 
-def go_on(path: str, duration: float | None, given: dict[str, Any], threads: int) -> Trajectory:
+def go_on(
+    path: str,
+    scene: str | None,
+    save: str | None,
+    threads: int,
+    duration: float | None,
+    keep_going: bool,
+    every: int,
+    **given: Any,
+) -> Trajectory:
     """Go on with the run in a file, which has its own settings."""
     from stickslip.engine.resume import resume
 
-    for name, value in given.items():
+    own = {"save": save, "keep-going": keep_going or None, "every": None if every == 1 else every}
+    for name, value in ({"SCENE.yaml": scene} | given | own).items():
         if value is not None:
             raise InputError(f"run: {name} is given with --resume, expected none: the run goes on as it began")
     return resume(path, duration, threads=threads)
 
 
 def run_scene(
-    scene: str,
-    duration: float | None,
-    dt: float | None,
-    friction: str | None,
-    solver: str | None,
-    tol: float | None,
-    accept: float | None,
-    target: str | None,
-    keep_going: bool,
-    every: int,
-    threads: int,
+    scene: str, target: str | None, threads: int, friction: str | None, keep_going: bool, every: int, **given: Any
 ) -> Trajectory:
     """Simulate the scene in a file, as that and the options say."""
-    from stickslip.engine.names import formulation, read_formulation, solver_named
+    from stickslip.engine.names import read_formulation
     from stickslip.engine.simulate import simulate
     from stickslip.scene.files import load_run
 
     loaded, settings = load_run(scene)
-    seconds, step = given_or_said(scene, duration, settings, "duration"), given_or_said(scene, dt, settings, "dt")
-    said = settings.friction
-    law = None if said is None else formulation(said.name, **said.settings)
-    method = None if settings.solver is None else solver_named(settings.solver.name, settings.solver.settings)
-    return simulate(
-        loaded,
-        seconds,
-        step,
-        law if friction is None else read_formulation(friction),
-        method if solver is None else solver,
-        settings.tol if tol is None else tol,
-        path=target,
-        keep_going=keep_going,
-        accept=settings.accept if accept is None else accept,
-        every=every,
-        threads=threads,
-    )
+    told = run_values(scene, settings, (), law=None if friction is None else read_formulation(friction), **given)
+    told |= {"friction": told.pop("law", None), "keep_going": keep_going, "every": every, "threads": threads}
+    return simulate(loaded, path=target, **told)
 
 
 @main.command()
@@ -321,25 +303,21 @@ def run_scene(
 @click.option("--reference-dt", type=float, help="Step of the reference.  [default: a tenth of the finest]")
 @click.option("--solver", metavar="NAME", help="A solver for all of them, such as auto.")
 @click.option("--tol", type=float, help="Bound on the residual of each step; stiff springs need a small one.")
-@click.option("--figure", metavar="PATH", help="Draw paths and errors as .png, .pdf or .svg.")
+@click.option("--figure", metavar="PATH", callback=a_picture, help="Draw paths and errors as .png, .pdf or .svg.")
 @click.option("--engine", metavar="NAME", help="Run all at once: threads, processes, dask or mpi.")
 @click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
 @click.option("--keep", metavar="FOLDER", help="Keep what is done; the same command goes on from it.")
 @click.pass_context
 def compare(
     ctx: click.Context,
+    /,
     scene: str,
     friction: str,
     dts: str | None,
     duration: float | None,
-    body: str | None,
-    reference_dt: float | None,
-    solver: str | None,
     tol: float | None,
     figure: str | None,
-    engine: str | None,
-    workers: int | None,
-    keep: str | None,
+    **given: Any,
 ) -> None:
     """Run a scene under several formulations and steps, against a fine run of Coulomb's law.
 
@@ -348,10 +326,7 @@ def compare(
     from stickslip.engine.names import read_formulation
     from stickslip.scene.files import load_run
     from stickslip.sweeps.compare import compare as compare_runs
-    from stickslip.view.figures import check_path
 
-    if figure is not None:
-        check_path(figure)
     check_outputs("compare", scene, figure=figure)
     loaded, settings = load_run(scene)
     steps = [given_or_said(scene, None, settings, "dt")] if dts is None else numbers("--dt", dts)
@@ -360,22 +335,13 @@ def compare(
         given_or_said(scene, duration, settings, "duration"),
         {text.strip(): read_formulation(text) for text in friction.split(",")},
         steps,
-        body=body,
-        reference_dt=reference_dt,
-        solver=solver,
         tol=settings.tol if tol is None else tol,
         announce=report_progress,
-        engine=engine,
-        workers=workers,
-        keep=keep,
+        **given,
     )
     report_progress("")
     show_comparison(comparison)
-    if figure is not None:
-        from stickslip.view.comparisons import draw_comparison
-
-        draw_comparison(comparison, figure)
-        click.echo(f"paths and errors drawn in {figure}")
+    draw("paths and errors", comparison, "comparisons.draw_comparison", figure)
     end_if_failed(ctx, comparison)
 
 
@@ -405,11 +371,14 @@ def compare(
 @click.option("--engine", default="threads", show_default=True, help="threads, processes, dask, dask:ADDRESS or mpi.")
 @click.option("--workers", type=int, help="How many runs at a time.  [default: one for each core]")
 @click.option("--csv", metavar="PATH", help="Write the table as text.")
-@click.option("--plot", "picture", metavar="PATH", help="Draw it: one measure over one or two parameters.")
+@click.option(
+    "--plot", "picture", metavar="PATH", callback=a_picture, help="Draw it: one measure over one or two parameters."
+)
 @click.option("--map", "as_map", is_flag=True, help="Draw --plot as a map over two parameters.")
 @click.pass_context
 def sweep(
     ctx: click.Context,
+    /,
     scene: str,
     vary: tuple[str, ...],
     measures: tuple[str, ...],
@@ -417,14 +386,10 @@ def sweep(
     dt: float | None,
     law: str | None,
     out: str | None,
-    fresh: bool,
-    retry: bool,
-    keep: str | None,
-    engine: str,
-    workers: int | None,
     csv: str | None,
     picture: str | None,
     as_map: bool,
+    **given: Any,
 ) -> None:
     """Run a scene for all combinations of some values, and print the table.
 
@@ -438,12 +403,10 @@ def sweep(
     from stickslip.scene.files import load_run
     from stickslip.sweeps.sweep import FailedRuns, SweepStopped
     from stickslip.sweeps.sweep import sweep as sweep_scene
-    from stickslip.view.figures import check_path
 
-    if picture is not None:
-        check_path(picture)
-    check_outputs("sweep", scene, out=out, keep=keep, csv=csv, plot=picture)
-    check_needs("sweep", map=(as_map, "plot", picture), fresh=(fresh, "out", out), retry=(retry, "out", out))
+    check_outputs("sweep", scene, out=out, keep=given["keep"], csv=csv, plot=picture)
+    again = {name: (given[name], "out", out) for name in ("fresh", "retry")}
+    check_needs("sweep", map=(as_map, "plot", picture), **again)
     loaded, settings = load_run(scene)
     varied = [varied_values(text) for text in vary]
     over = dict(varied)
@@ -457,14 +420,10 @@ def sweep(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FailedRuns)  # said below
-            found = sweep_scene(
-                loaded, over, measure=measures or None, engine=engine, workers=workers, out=out, keep=keep,
-                retry=retry, fresh=fresh, **fixed,
-            )  # fmt: skip
+            found = sweep_scene(loaded, over, measure=measures or None, out=out, **given, **fixed)
     except SweepStopped as stopped:
         where = "" if out is None else f"; they are in {out}, and the same command goes on from there"
-        click.echo(f"stickslip: {stopped}{where}", err=True)
-        ctx.exit(STOPPED)
+        end(ctx, f"{stopped}{where}", STOPPED)
     show_sweep(found)
     if csv is not None:
         found.save_csv(csv)
@@ -477,8 +436,7 @@ def sweep(
     if found.failed.size:
         first = int(found.failed[0])
         said = f"{found.failed.size} of {len(found)} runs failed, the first is run {first}: {found.reason(first)}"
-        click.echo(f"stickslip: {said}", err=True)
-        ctx.exit(NOT_SOLVED)
+        end(ctx, said, NOT_SOLVED)
 
 
 @main.command()
@@ -490,7 +448,7 @@ def sweep(
 @click.option("--touch", metavar="JOINT", help="The joint that puts the point on the plane in each pose.")
 @click.option("--mu", type=float, help="A friction coefficient, to be told how much of the map jams with it.")
 @click.option("--resolution", default=200, show_default=True, help="Values of each parameter.")
-@click.option("--save", "picture", metavar="PATH", help="Draw the map as .png, .pdf or .svg.")
+@click.option("--save", "picture", metavar="PATH", callback=a_picture, help="Draw the map as .png, .pdf or .svg.")
 @click.option("--engine", metavar="NAME", help="What computes the map: threads, processes, dask or mpi.")
 @click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
 @click.option("--out", metavar="FILE.h5", help="Keep what is done; the same command goes on from it.")
@@ -502,11 +460,8 @@ def jam(
     joints: tuple[str, ...],
     touch: str | None,
     mu: float | None,
-    resolution: int,
     picture: str | None,
-    engine: str | None,
-    workers: int | None,
-    out: str | None,
+    **given: Any,
 ) -> None:
     """Map the friction from which on a contact jams, over some joints, and print the worst poses.
 
@@ -514,10 +469,7 @@ def jam(
     theta3. Without --touch the plane is taken to be wherever the point is.
     """
     from stickslip.analysis.jamming import jam_map
-    from stickslip.view.figures import check_path
 
-    if picture is not None:
-        check_path(picture)
     if mu is not None and not (math.isfinite(mu) and mu >= 0):
         raise InputError(f"jam: --mu is {mu}, expected a friction coefficient >= 0")
     if mechanism in ("rod", "arm"):
@@ -526,13 +478,9 @@ def jam(
         family = named_family(mechanism, joints)
     else:
         family = family_of_robot(mechanism, frame, point, plane, joints, touch)
-    found = jam_map(family, resolution, engine=engine, workers=workers, out=out)
+    found = jam_map(family, **given)
     show_jam_map(found, mu)
-    if picture is not None:
-        from stickslip.view.jam_maps import draw_jam_map
-
-        draw_jam_map(found, picture)
-        click.echo(f"map drawn in {picture}")
+    draw("map", found, "jam_maps.draw_jam_map", picture)
 
 
 @main.command()
@@ -543,7 +491,9 @@ def jam(
 @click.option("--settings", is_flag=True, help="Compare settings of MuJoCo that bring its contacts closer to the law.")
 @click.option("--floating", is_flag=True, help="The base of a URDF is free.")
 @click.option("--ground", type=float, metavar="Z", help="Add a plane at this height, for a URDF has none.")
-@click.option("--save", "picture", metavar="PATH", help="Draw the audit over time as .png, .pdf or .svg.")
+@click.option(
+    "--save", "picture", metavar="PATH", callback=a_picture, help="Draw the audit over time as .png, .pdf or .svg."
+)
 def audit(
     model: str,
     seconds: float,
@@ -562,10 +512,7 @@ def audit(
     from stickslip.analysis.audit import audit as audited
     from stickslip.analysis.audit import audit_settings, settings_table
     from stickslip.dynamics.mujoco import load_model
-    from stickslip.view.figures import check_path
 
-    if picture is not None:
-        check_path(picture)
     given = None if control is None else numbers("--control", control)
     if engine == "pybullet":
         if settings:
@@ -581,11 +528,7 @@ def audit(
         if settings:
             click.echo("")
             click.echo(settings_table(audit_settings(loaded, seconds, control=given)))
-    if picture is not None:
-        from stickslip.view.audits import draw_audit
-
-        draw_audit(found, picture)
-        click.echo(f"audit drawn in {picture}")
+    draw("audit", found, "audits.draw_audit", picture)
 
 
 @main.command()
@@ -599,7 +542,7 @@ def audit(
 @click.option("--up", metavar="F,F,F,T,T,T", help="What is added to it y times.")
 @click.option("--window", metavar="X,X,Y,Y", help="Least and greatest x and y.  [default: -1,1,-1,1]")
 @click.option("--together", metavar="I+J,K+L,...", help="Contacts that act together.  [default: all that touch]")
-@click.option("--save", "picture", metavar="PATH", help="Draw the diagram as .png, .pdf or .svg.")
+@click.option("--save", "picture", metavar="PATH", callback=a_picture, help="Draw the diagram as .png, .pdf or .svg.")
 def push(
     world: str,
     radius: float,
@@ -618,10 +561,7 @@ def push(
     `peg` is the classical one, over F_x/F_z and M/(r F_z). In a scene the pushes are base + x across + y up.
     """
     from stickslip.analysis.pushing import peg_diagram
-    from stickslip.view.figures import check_path
 
-    if picture is not None:
-        check_path(picture)
     if world == "peg":
         if body or base or across or up or together:
             raise InputError("push: peg has its own pushes, expected no --body, --base, --across, --up or --together")
@@ -634,11 +574,7 @@ def push(
         click.echo(f"held by {' and '.join(state.names)}:" if len(state.outline) else f"{state}; nothing is held")
         for x, y in state.outline:
             click.echo(f"  {x:12.6g} {y:12.6g}")
-    if picture is not None:
-        from stickslip.view.pushes import draw_jamming_diagram
-
-        draw_jamming_diagram(found, picture)
-        click.echo(f"diagram drawn in {picture}")
+    draw("diagram", found, "pushes.draw_jamming_diagram", picture)
 
 
 @main.command()
@@ -713,14 +649,14 @@ def paper(ctx: click.Context, name: str | None, figure: str | None) -> None:
     if picture is not None:
         click.echo(f"drawn in {picture}")
     if report.failed:
-        click.echo(f"stickslip: not met: {'; '.join(check.what for check in report.failed)}", err=True)
-        ctx.exit(NOT_SOLVED)
+        end(ctx, f"not met: {'; '.join(check.what for check in report.failed)}", NOT_SOLVED)
 
 
 @main.command()
 @click.option(
-    "--figure", default="stickslip-demo.png", show_default=True, metavar="PATH", help="Where the picture goes."
-)
+    "--figure", default="stickslip-demo.png", show_default=True, metavar="PATH", callback=a_picture,
+    help="Where the picture goes.",
+)  # fmt: skip
 @click.option("--problems", is_flag=True, help="Instead of the box, solve a set of complementarity problems.")
 @click.option("--seed", default=0, show_default=True, help="For the random ones of --problems.")
 @click.pass_context
@@ -729,9 +665,6 @@ def demo(ctx: click.Context, figure: str, problems: bool, seed: int) -> None:
 
     Exit code 1 if a step, or a problem that has a solution, is not solved.
     """
-    from stickslip.view.figures import check_path
-
-    check_path(figure)
     if problems:
         solve_problems(ctx, figure, seed)
     else:
@@ -793,8 +726,7 @@ def solve_problems(ctx: click.Context, figure: str, seed: int) -> None:
     click.echo(f"The pile of balls and its contact forces are drawn in {figure}")
     failed = [outcome.example.name for outcome in outcomes if not outcome.as_expected]
     if failed:
-        click.echo(f"stickslip: not solved, although there is a solution: {'; '.join(failed)}", err=True)
-        ctx.exit(NOT_SOLVED)
+        end(ctx, f"not solved, although there is a solution: {'; '.join(failed)}", NOT_SOLVED)
 
 
 # what is given
@@ -833,24 +765,18 @@ def varied_values(text: str) -> tuple[str, list[Any]]:
         raise InputError(f"sweep: --vary is {text!r}, expected NAME=FROM:TO:COUNT or NAME=A,B,...") from None
 
 
-def run_values(scene: str, settings: RunSettings, over: dict[str, Any], **given: Any) -> dict[str, Any]:
-    """What all runs of a sweep are told: options, or what the file says, but for what varies."""
-    from stickslip.engine.names import formulation, solver_named
+def run_values(scene: str, settings: RunSettings, over: Collection[str], **given: Any) -> dict[str, Any]:
+    """What runs are told: options, or what the file says, but for what varies."""
+    from stickslip.engine.names import law_and_solver
 
-    said = settings.friction, settings.solver
-    in_file = {
-        "law": None if said[0] is None else formulation(said[0].name, **said[0].settings),
-        "solver": None if said[1] is None else solver_named(said[1].name, said[1].settings),
-        **{name: getattr(settings, name) for name in ("duration", "dt", "tol", "accept")},
-    }
+    law, solver = law_and_solver(settings)
+    told = {"law": law, "solver": solver, "tol": settings.tol, "accept": settings.accept}
     for name, value in given.items():
         if value is not None and name in over:
             raise InputError(f"sweep: {name} is given by --vary and by --{name}, expected one of the two")
-    found = {name: given.get(name) if given.get(name) is not None else value for name, value in in_file.items()}
-    for name in ("duration", "dt"):
-        if name not in over:
-            found[name] = given_or_said(scene, given[name], settings, name)
-    return {name: value for name, value in found.items() if name not in over and value is not None}
+    told |= {name: value for name, value in given.items() if value is not None}
+    told |= {name: given_or_said(scene, given[name], settings, name) for name in ("duration", "dt") if name not in over}
+    return {name: value for name, value in told.items() if name not in over and value is not None}
 
 
 def window_of(text: str) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -957,11 +883,18 @@ def joint_values(text: str) -> tuple[str, tuple[float, ...]]:
 def end_if_failed(ctx: click.Context, comparison: Comparison) -> None:
     if comparison.failed:
         counts = (f"{outcome.failures} of {outcome.name}, dt {outcome.dt:g}" for outcome in comparison.failed)
-        click.echo(f"stickslip: steps were not solved: {'; '.join(counts)}", err=True)
-        ctx.exit(NOT_SOLVED)
+        end(ctx, f"steps were not solved: {'; '.join(counts)}", NOT_SOLVED)
 
 
-# what is printed
+# what is drawn and printed
+
+
+def draw(what: str, found: Any, by: str, path: str | None) -> None:
+    """Draw what was found, by a function of stickslip.view, where a path is given."""
+    if path is not None:
+        module, function = by.split(".")
+        getattr(import_module(f"stickslip.view.{module}"), function)(found, path)
+        click.echo(f"{what} drawn in {path}")
 
 
 def terminal() -> Console:
@@ -973,11 +906,9 @@ def terminal() -> Console:
 
 def show_table(headings: str, rows: list[tuple[str, ...]]) -> None:
     """Rows of cells under headings, which `|` separates. Plain text, so that no cell is ever cut."""
-    titles = tuple(headings.split("|"))
-    widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=True)]
-    lines = [" ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (titles, *rows)]
-    first = widths[0]
-    lines = [row[0].ljust(first) + line[first:] for row, line in zip((titles, *rows), lines, strict=True)]
+    from stickslip.engine.trajectory import aligned
+
+    lines = aligned([tuple(headings.split("|")), *rows], left=(0,), gap=" ")
     click.echo("\n".join(["", lines[0], "─" * len(lines[0]), *lines[1:]]))
 
 
@@ -1059,7 +990,7 @@ def show_comparison(comparison: Comparison) -> None:
                 f"{outcome.error:.1e}",
                 f"{outcome.turn_error:+.1e}",
                 f"{outcome.residual:.0e}",
-                f"{1e3 * outcome.cost:.2g}",
+                f"{float(f'{1e3 * outcome.cost:.2g}'):g}",  # two digits, without an exponent
             )
             for outcome in comparison.outcomes
             if outcome.dt == dt

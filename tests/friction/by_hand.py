@@ -5,31 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from stickslip.friction.anitescu_potra import AnitescuPotra
-from stickslip.friction.box import Box
+from stickslip.engine.names import FORMULATIONS as NAMED
 from stickslip.friction.compliant_cone import CompliantCone
-from stickslip.friction.compliant_cylinder import CompliantCylinder
 from stickslip.friction.contact_problem import ContactProblem
-from stickslip.friction.coulomb import Coulomb
-from stickslip.friction.cylinder import Cylinder
-from stickslip.friction.hybrid import Hybrid
-from stickslip.friction.phantom import Phantom
-from stickslip.friction.stewart_trinkle import StewartTrinkle
+from stickslip.friction.limit_surface import LimitSurface
 from stickslip.solvers.solve import solve
 
 G = 9.81
 
-FORMULATIONS = [
-    StewartTrinkle(),
-    AnitescuPotra(),
-    Box(),
-    Hybrid(),
-    Phantom(),
-    CompliantCone(),
-    CompliantCylinder(),
-    Cylinder(),
-    Coulomb(),
-]  # a new formulation is one more entry
+FORMULATIONS = [make() for make in NAMED.values() if make is not LimitSurface]  # which has tests of its own
 KEEPS_CONTACT = [formulation for formulation in FORMULATIONS if not isinstance(formulation, CompliantCone)]
 
 

@@ -34,6 +34,7 @@ import numpy as np
 from stickslip.checks import checked, either, function, is_number, mapping, number, one_of, shown, truth, vector
 from stickslip.engine.arguments import seconds as seconds_kind
 from stickslip.engine.running import MOST_STEPS
+from stickslip.engine.trajectory import aligned
 from stickslip.errors import InputError
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.problems.residual import cone_map_length, relative_cone_map
@@ -119,11 +120,10 @@ class Audit:
             values = f"{self.typical(moment.measure):.3g}", f"{moment.value:.3g}"
             at = (f"{moment.time:.4g}", moment.contact) if moment.value > 0 else ("", "")
             rows.append((f"{what} [{unit}]" if unit else what, *values, *at))
-        widths = [max(len(row[i]) for row in rows) for i in range(5)]
-        lines += ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:4], widths[1:4]), row[4])) for row in rows]
+        lines += aligned(rows, left=(0, 4))
         if self.failures:
             lines.append(f"{self.failures} steps could not be solved exactly: their difference is not counted")
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join(lines)
 
 
 class Touching(NamedTuple):
@@ -294,5 +294,4 @@ def settings_table(audits: Mapping[str, Audit]) -> str:
     names = {"creep": "m/s", "penetration": "m", "wrong": "m/s", "residual": "", "difference": "/s²"}
     rows = [("median of the steps in contact", *(f"{name} [{unit}]" if unit else name for name, unit in names.items()))]
     rows += [(name, *(f"{one.typical(what):.2e}" for what in names)) for name, one in audits.items()]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows)
+    return "\n".join(aligned(rows, left=(0,)))

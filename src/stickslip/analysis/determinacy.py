@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from stickslip.analysis.matrices import of_snapshot
-from stickslip.analysis.solvability import cone_problem, solvability
+from stickslip.analysis.solvability import cone_problem, largest, solvability
 from stickslip.checks import checked, optional, shown, vector, whole
 from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given
@@ -207,10 +207,7 @@ def accelerations(now: Snapshot) -> Vector:
             raise InputError(f"determinacy: there is not one motion: {found.certificate}; expected motion=")
         forces = found.solutions[0].force
     else:
-        answer = solve(of_snapshot(now).problem, tol=TOL)
-        if not answer.residual <= ENOUGH:
-            answer.require()
-        forces = answer.x.reshape(-1, 4)[:, : now.dimension].ravel()
+        forces = solved(of_snapshot(now).problem).reshape(-1, 4)[:, : now.dimension].ravel()
     return response(now.at, (now.force - now.at.bias + now.at.A.T @ forces)[:, None])[:, 0] + drift(now.at)
 
 
@@ -268,18 +265,18 @@ def component_names(problem: ContactProblem, contacts: tuple[str, ...]) -> tuple
 def solved_motion(problem: ContactProblem) -> Vector:
     """v⁺ under Coulomb's law, over patches that of their limit surfaces."""
     formulation = LimitSurface(stabilisation=GAP) if problem.dimension == 4 else Coulomb(stabilisation=GAP)
-    answer = solve(formulation.pose(problem), tol=TOL)
-    if not answer.residual <= ENOUGH:
-        answer.require()
-    return problem.velocity_after(formulation.impulses(problem, answer.x))
+    return problem.velocity_after(formulation.impulses(problem, solved(formulation.pose(problem))))
 
 
 def posed_motion(problem: ContactProblem, posed: ConeProblem) -> Vector:
     """v⁺ under the law of a cone problem as posed."""
-    answer = solve(posed, tol=TOL)
-    if not answer.residual <= ENOUGH:
-        answer.require()
-    return problem.velocity_after(Impulses(answer.x, np.zeros(0)))
+    return problem.velocity_after(Impulses(solved(posed), np.zeros(0)))
+
+
+def solved(problem: Any) -> Vector:
+    """The answer of a problem, to ENOUGH at least."""
+    answer = solve(problem, tol=TOL)
+    return answer.x if answer.residual <= ENOUGH else answer.require().x
 
 
 # the null space
@@ -300,10 +297,6 @@ def null_space(matrix: Dense) -> Dense:
 def orthonormal(columns: Dense) -> Dense:
     """A basis of what the columns span, which are independent."""
     return np.linalg.qr(columns)[0]
-
-
-def largest(x: Vector) -> float:
-    return float(np.abs(x).max(initial=0.0)) or 1.0
 
 
 # the programs

@@ -73,7 +73,6 @@ from stickslip.dynamics.model_rows import (
     FRAME,
     GAP,
     MU,
-    NUMBER,
     PATCH,
     PLACE,
     TAGS,
@@ -100,8 +99,8 @@ NO_CONTACTS = np.zeros((0, 1)), np.zeros((0, 2), np.int32), (0,) * 8  # as `cont
 SOFT_FLAGS = ("mjENBL_SLEEP", "mjENBL_IPC", "mjENBL_SPECULATIVE", "mjENBL_OVERRIDE")  # of MuJoCo's own solver
 
 
-class Now(NamedTuple):
-    """A model at an instant, all that a step needs."""
+class Gathered(NamedTuple):
+    """What MuJoCo found at an instant, as arrays."""
 
     M: Dense  # (n, n)
     start: Dense  # (2, n)   v, and f of (1)
@@ -114,13 +113,31 @@ class Now(NamedTuple):
     key: Indices  # (m,)   of a row, the same in all steps in which it is there
     first_new: int  # number that no contact has had
 
-    @property
-    def v(self) -> Vector:
-        return self.start[0]
 
-    @property
-    def force(self) -> Vector:
-        return self.start[1]
+class Part:
+    """A part of an array of a Now, as an attribute."""
+
+    def __init__(self, array: str, at: Any) -> None:
+        self.array, self.at = array, at
+
+    def __get__(self, now: Any, owner: type | None = None) -> Any:
+        return self if now is None else getattr(now, self.array)[self.at]
+
+
+class Now(Gathered):
+    """A model at an instant, all that a step needs."""
+
+    v = Part("start", 0)  # (n,)
+    force = Part("start", 1)  # (n,)   f of (1)
+    gap = Part("contact", np.s_[:, GAP])  # (nc,)   [m]
+    mu = Part("contact", np.s_[:, MU])  # (nc,)
+    patch = Part("contact", np.s_[:, PATCH])  # (nc,)   e_r   [m]
+    restitution = Part("contact", np.s_[:, BOUNCE])  # (nc,)
+    place = Part("contact", np.s_[:, PLACE:FRAME])  # (nc, 3)
+    frame = Part("contact", np.s_[:, FRAME:])  # (nc, 9)   normal, tangent, other tangent
+    geom = Part("tag", np.s_[:, :2])  # (nc, 2)   the first and the second, to which the normal points
+    error = Part("row", np.s_[:, ERROR])  # (m,)   of constraints; distances of limits; 0 of friction
+    bound = Part("row", np.s_[:, BOUND])  # (m,)   of friction   [N, N m]; inf of constraints, -inf of limits
 
     @property
     def A(self) -> Dense:
@@ -131,57 +148,6 @@ class Now(NamedTuple):
     def spin(self) -> Dense:
         """(nc, n)"""
         return self.J[3 * len(self.contact) :]
-
-    @property
-    def gap(self) -> Vector:
-        return self.contact[:, GAP]
-
-    @property
-    def mu(self) -> Vector:
-        return self.contact[:, MU]
-
-    @property
-    def patch(self) -> Vector:
-        """(nc,) e_r   [m]"""
-        return self.contact[:, PATCH]
-
-    @property
-    def restitution(self) -> Vector:
-        return self.contact[:, BOUNCE]
-
-    @property
-    def place(self) -> Dense:
-        return self.contact[:, PLACE:FRAME]
-
-    @property
-    def frame(self) -> Dense:
-        """(nc, 9) normal, tangent, other tangent"""
-        return self.contact[:, FRAME:]
-
-    @property
-    def geom(self) -> Indices:
-        """(nc, 2) the first and the second, to which the normal points"""
-        return self.tag[:, :2]
-
-    @property
-    def number(self) -> Indices:
-        """(nc,) of the contact, the same in all steps in which it goes on"""
-        return self.tag[:, NUMBER]
-
-    @property
-    def was(self) -> Indices:
-        """(nc,) which of the contacts of the step before it was, -1 where it is new"""
-        return self.tag[:, WAS]
-
-    @property
-    def error(self) -> Vector:
-        """(m,) of constraints; distances of limits; 0 of friction"""
-        return self.row[:, ERROR]
-
-    @property
-    def bound(self) -> Vector:
-        """(m,) of friction   [N, N m]; inf of constraints, -inf of limits"""
-        return self.row[:, BOUND]
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,18 +85,14 @@ def integrate_system(
     steps = np.repeat(small_steps(speed, softness, contact), sizes[:2])
     derivative = central_derivative(rate, steps)
     run = integrated("integrate_system", rate, duration, y0, method, rtol, rtol * scale, derivative)
-    header = Header.of_system(
-        system,
-        start,
-        dt=np.nan,
-        formulation=repr(contact),
-        solver=f"{method}(rtol={rtol:g})",
-        tol=rtol,
-        accept=rtol,
-        methods=("none", method),
-        springs=True,
-    )
+    header = Header.of_system(system, start, **in_words(contact, method, rtol), springs=True)
     return PenaltyRun(recorded(system, contact, header, run.t, run.y.T, sizes), system, contact)
+
+
+def in_words(contact: Penalty, method: str, rtol: float) -> dict[str, Any]:
+    """What the header of a trajectory says of how it was integrated."""
+    said = {"formulation": repr(contact), "solver": f"{method}(rtol={rtol:g})", "methods": ("none", method)}
+    return said | {"dt": np.nan, "tol": rtol, "accept": rtol}
 
 
 def small_steps(speed: float, softness: float, contact: Penalty) -> tuple[float, float]:

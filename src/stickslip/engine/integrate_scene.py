@@ -19,11 +19,21 @@ from stickslip.checks import checked, instance, one_of, positive
 from stickslip.dynamics.joints import JointRows, joint_rows, room_for_joints
 from stickslip.engine.arguments import SCENE, spring_seconds
 from stickslip.engine.engine import Engine
-from stickslip.engine.integrate import Method, central_derivative, integrated, small_steps
+from stickslip.engine.integrate import Method, central_derivative, in_words, integrated, small_steps
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import FOUND
-from stickslip.engine.snapshot import AHEAD, Arrays, fastest, joints_of, looking, moved, of_contacts, prescribed
-from stickslip.engine.step_problem import FreeRows, engine_problem, free_rows, generalized, mass_matrix
+from stickslip.engine.snapshot import (
+    AHEAD,
+    Arrays,
+    fastest,
+    joints_of,
+    looking,
+    moved,
+    of_contacts,
+    of_rows,
+    prescribed,
+)
+from stickslip.engine.step_problem import FreeRows, engine_problem, free_rows, generalized, gyroscopic, mass_matrix
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
@@ -138,10 +148,7 @@ class Sprung:
         whole[:, :3] += model.force + np.where(model.kind[:, None] == Kind.FREE, model.mass[:, None], 0) * model.gravity
         whole[:, 3:] += model.torque
         self.arrays.drives.add_forces(t, state, model, whole[:, :3], whole[:, 3:])
-        if not model.planar:
-            R, spin = engine.work.bodies.R, state.velocity[:, 3:]
-            inertia = R @ model.inertia @ R.transpose(0, 2, 1)
-            whole[:, 3:] -= np.cross(spin, np.einsum("bij,bj->bi", inertia, spin))
+        whole[:, 3:] -= gyroscopic(model, engine.work.bodies.R, state.velocity[:, 3:])
         acceleration = np.linalg.solve(M, whole[free.body, free.component])
         if self.rigid.size:
             G, drifts = self.held(state)
@@ -162,23 +169,12 @@ class Sprung:
         return as_dense(generalized(free, body, jacobian)).T, (ahead - behind) / (2 * e)
 
     def row_velocities(self, state: State, velocity: Dense) -> Vector:
-        rows, count = self.joints, joint_rows(self.arrays.model, state, 1.0, self.joints)
-        sides = ((rows.jacobian_a, rows.body_a), (rows.jacobian_b, rows.body_b))
-        return np.sum([(J[:count] * velocity[body[:count]]).sum(axis=1) for J, body in sides], axis=0)
+        count = joint_rows(self.arrays.model, state, 1.0, self.joints)
+        return of_rows(self.joints, velocity)[:count]
 
     def recorded(self, time: Vector, y: Dense, method: str, rtol: float) -> Trajectory:
         scene, model = self.arrays.scene, self.arrays.model
-        header = Header.of(
-            model,
-            scene.names,
-            scene.joint_names,
-            dt=np.nan,
-            formulation=repr(self.contact),
-            solver=f"{method}(rtol={rtol:g})",
-            tol=rtol,
-            accept=rtol,
-            methods=("none", method),
-        )
+        header = Header.of(model, scene.names, scene.joint_names, **in_words(self.contact, method, rtol))
         states = [self.state(t, one) for t, one in zip(time.tolist(), y, strict=True)]
         columns = [self.contacts_of(state, step) for state, step in zip(states[1:], np.diff(time), strict=True)]
         recorder = Recorder(header, states[0]._asdict())

@@ -31,6 +31,7 @@ from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.stabilisation import Gap, Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
+from stickslip.scene.files import RunSettings
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.solve import named
 
@@ -90,6 +91,15 @@ def solver_named(name: str, settings: Mapping[str, Any]) -> str | Solver:
     for setting, given in settings.items():
         value = with_setting(name, value, setting, given)
     return value
+
+
+def law_and_solver(run: RunSettings) -> tuple[Formulation | None, str | Solver | None]:
+    """The formulation and the solver that a scene file asks for; None where it says nothing."""
+    law, solver = run.friction, run.solver
+    return (
+        None if law is None else formulation(law.name, **law.settings),
+        None if solver is None else solver_named(solver.name, solver.settings),
+    )
 
 
 def value_of(text: str) -> Any:

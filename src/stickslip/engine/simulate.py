@@ -135,11 +135,9 @@ def simulate(
     for name, given in (("q", q), ("v", v), ("force", force), ("control", control)):
         if given is not None:
             raise InputError(f"simulate: {name} is given for a scene, expected it for a system only")
-    run = run_scene(
-        world, duration, dt, friction, solver, tol, path, keep_going, accept, effort, progress, watch, scheme, every,
-        threads=threads,
-    )  # fmt: skip
-    return told(run)
+    how: Any = {"keep_going": keep_going, "scheme": scheme, "accept": accept, "effort": effort, "threads": threads}
+    record: Any = {"path": path, "progress": progress, "watch": watch, "every": every}
+    return told(run_scene(world, duration, dt, friction, solver, tol, **record, **how))
 
 
 def run_scene(
@@ -149,61 +147,60 @@ def run_scene(
     friction: Formulation | None = None,
     solver: str | Solver | None = None,
     tol: float | None = None,
+    *,
     path: str | os.PathLike[str] | None = None,
-    keep_going: bool = False,
-    accept: float | None = None,
-    effort: int | None = None,
     progress: bool | None = None,
     watch: Literal["jamming"] | None = None,
-    scheme: Scheme | None = None,
     every: int = 1,
     save_failed: bool = True,
-    threads: int = 1,
+    **how: Any,
 ) -> Trajectory:
     """`simulate` of a scene without the warning of inexact steps; `save_failed`: the problem of a step that is not
-    solved goes to a file."""
-    formulation = checked_formulation("simulate", friction)
+    solved goes to a file; `how`: the other settings of an Engine."""
     steps = count_steps(duration, dt)
     checked_every(every, steps, watch)
-    model, state, drives = compile_scene(scene)
-    start = state.copy()
-    engine = Engine(
-        model,
-        state,
-        drives,
-        dt,
-        formulation,
-        checked_solver("simulate", solver, formulation),
-        tol,
-        keep_going,
-        scheme,
-        accept,
-        effort,
-        threads,
-    )
+    engine, start = engine_of("simulate", scene, dt, friction, solver, tol, **how)
     run = Run(engine, scene.names, watch_for(watch), save_failed)
     header = Header.of(
-        model,
+        engine.model,
         scene.names,
         scene.joint_names,
-        dt=engine.h,
-        formulation=repr(formulation),
-        solver=str(engine.solver),
-        tol=engine.tol,
-        accept=engine.accept,
-        methods=METHODS,
+        **in_words(engine),
         duration=float(duration) if every == 1 else math.nan,
         scheme="euler" if engine.rules.euler else "midpoint",
         effort=engine.rules.effort,
-        keep_going=keep_going,
+        keep_going=engine.keep_going,
         watch=watch or "",
         scene="" if path is None else written(scene),
-        digest=digest(model),
+        digest=digest(engine.model),
     )
     chunks = run.chunks(steps)
     kept = chunks if every == 1 else thinned(chunks, every)
     recorder = Recorder(header, start, path, steps=steps // every)
     return recorded(recorder, kept, steps // every, progress, Trajectory)
+
+
+def engine_of(
+    owner: str,
+    scene: Scene,
+    dt: float,
+    friction: Formulation | None,
+    solver: str | Solver | None,
+    tol: float | None,
+    **how: Any,
+) -> tuple[Engine, State]:
+    """The engine of a scene as it is now, and the state that it starts from."""
+    formulation = checked_formulation(owner, friction)
+    method = checked_solver(owner, solver, formulation)
+    model, state, drives = compile_scene(scene)
+    start = state.copy()
+    return Engine(model, state, drives, dt, formulation, method, tol, **how), start
+
+
+def in_words(engine: Engine) -> dict[str, Any]:
+    """What the header of a record says of how steps are made."""
+    made_by = {"formulation": repr(engine.formulation), "solver": str(engine.solver), "methods": METHODS}
+    return {"dt": engine.h, "tol": engine.tol, "accept": engine.accept} | made_by
 
 
 def written(scene: Scene) -> str:

@@ -27,13 +27,13 @@ from stickslip.checks import Refused, bound, checked, count, not_negative, numbe
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.arguments import SCENE, SCHEME, seconds, world
 from stickslip.engine.boxed import ALONE, boxed
-from stickslip.engine.engine import Engine, StepNotSolved, checked_formulation, checked_solver
+from stickslip.engine.engine import StepNotSolved
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.recorder import Header
 from stickslip.engine.rows import FOUND, METHODS, room_to_record
 from stickslip.engine.running import MOST_STEPS as MOST
 from stickslip.engine.running import not_finite
-from stickslip.engine.simulate import columns_of, contacts_of, failure
+from stickslip.engine.simulate import columns_of, contacts_of, engine_of, failure, in_words
 from stickslip.engine.threads import one_thread
 from stickslip.engine.trajectory import (
     ContactTable,
@@ -45,7 +45,7 @@ from stickslip.engine.trajectory import (
 )
 from stickslip.errors import InputError, RunFailed
 from stickslip.friction.formulation import Formulation, Scheme
-from stickslip.scene.compile import StateView, compile_scene
+from stickslip.scene.compile import StateView
 from stickslip.scene.model import Floats, Joint, Kind, State
 from stickslip.scene.scene import Scene
 from stickslip.scene.values import ORIGIN, orientation, rotated, turning, vector
@@ -97,23 +97,9 @@ class Simulation:
         effort: int | None = None,
         threads: int = 1,
     ) -> None:
-        formulation = checked_formulation("Simulation", friction)
-        model, state, drives = compile_scene(scene)
-        self._first = state.copy()
-        self._engine = Engine(
-            model,
-            state,
-            drives,
-            dt,
-            formulation,
-            checked_solver("Simulation", solver, formulation),
-            tol,
-            keep_going,
-            scheme,
-            accept,
-            effort,
-            threads,
-        )
+        how: Any = {"keep_going": keep_going, "scheme": scheme, "accept": accept, "effort": effort, "threads": threads}
+        self._engine, self._first = engine_of("Simulation", scene, dt, friction, solver, tol, **how)
+        model, state = self._engine.model, self._engine.state
         self._names, self._joint_names = scene.names, scene.joint_names
         self._motors = self._engine.work.held.motors.copy()
         self._forces = model.force.copy(), model.torque.copy()  # of the scene
@@ -280,18 +266,7 @@ class Simulation:
     @property
     def header(self) -> Header:
         """What a record of this run begins with: names, shapes, dt, formulation, solver, tol."""
-        engine = self._engine
-        return Header.of(
-            engine.model,
-            self._names,
-            self._joint_names,
-            dt=engine.h,
-            formulation=repr(engine.formulation),
-            solver=str(engine.solver),
-            tol=engine.tol,
-            accept=engine.accept,
-            methods=METHODS,
-        )
+        return Header.of(self._engine.model, self._names, self._joint_names, **in_words(self._engine))
 
     def columns(self, seconds: float = 0.0) -> dict[str, Any]:
         """The last step as a `Recorder` takes it; `seconds` is how long it took. Arrays are those at work: copy them

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from stickslip.checks import vector
 from stickslip.dynamics.generalized import Found, Given, Instant, System, evaluate
-from stickslip.dynamics.joints import BOUNDED, joint_row_names
+from stickslip.dynamics.joints import BOUNDED, JointRows, joint_row_names
 from stickslip.dynamics.motion import drift
 from stickslip.engine.arguments import refuse_state
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
 from stickslip.engine.rows import FOUND
-from stickslip.engine.step_problem import engine_problem, free_rows, touching_bodies
+from stickslip.engine.step_problem import engine_problem, free_rows, gyroscopic, touching_bodies
 from stickslip.engine.systems import frictions, places_of
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
@@ -339,7 +339,10 @@ def of_contacts(engine: Engine, velocity: Dense) -> Dense:
 
 def of_joint_rows(engine: Engine, velocity: Dense) -> Vector:
     """(m,) the same along the rows of joints."""
-    rows = engine.work.held.rows
+    return of_rows(engine.work.held.rows, velocity)
+
+
+def of_rows(rows: JointRows, velocity: Dense) -> Vector:
     sides = ((rows.jacobian_a, rows.body_a), (rows.jacobian_b, rows.body_b))
     return np.sum([(jacobian * velocity[body]).sum(axis=1) for jacobian, body in sides], axis=0)
 
@@ -416,10 +419,7 @@ def forces_of(arrays: Arrays, M: Dense) -> Vector:
     rest.look_ahead()
     free, given = free_rows(model), np.zeros((model.kind.size, 6))
     drives.add_forces(0.0, state, model, given[:, :3], given[:, 3:])
-    if not model.planar:
-        R, spin = arrays.engine.work.bodies.R, state.velocity[:, 3:]
-        inertia = R @ model.inertia @ R.transpose(0, 2, 1)
-        given[:, 3:] -= np.cross(spin, np.einsum("bij,bj->bi", inertia, spin))
+    given[:, 3:] -= gyroscopic(model, arrays.engine.work.bodies.R, state.velocity[:, 3:])
     constant: Vector = M @ rest.work.bodies.v[free.body, free.component] / rest.h
     return constant + given[free.body, free.component]
 

@@ -165,16 +165,22 @@ def engine_problem(engine: Engine) -> ContactProblem:
 
 def mass_matrix(model: Model, free: FreeRows, R: Floats) -> sparse.csr_array:
     """M of the rows of v: masses, and inertias in world axes."""
-    inertia = R @ model.inertia @ R.transpose(0, 2, 1)
     whole = np.zeros((model.kind.size, 6, 6))
     for k in range(3):
         whole[:, k, k] = np.where(model.kind == Kind.FREE, model.mass, 0.0)
-    whole[:, 3:, 3:] = inertia
+    whole[:, 3:, 3:] = R @ model.inertia @ R.transpose(0, 2, 1)
     body = np.flatnonzero((free.number >= 0).any(axis=1))
     number = free.number[body]
     row, column = np.broadcast_arrays(number[:, :, None], number[:, None, :])
     kept = (row >= 0) & (column >= 0) & (whole[body] != 0)
     return sparse.csr_array((whole[body][kept], (row[kept], column[kept])), shape=(free.size, free.size))
+
+
+def gyroscopic(model: Model, R: Floats, spin: Floats) -> Floats:
+    """(nb, 3) ω × I ω of the bodies, world axes; none in the plane."""
+    if model.planar:
+        return np.zeros_like(spin)
+    return np.cross(spin, np.einsum("bij,bj->bi", R @ model.inertia @ R.transpose(0, 2, 1), spin))
 
 
 def generalized(free: FreeRows, body: NDArray[np.int64], jacobian: Floats) -> sparse.csr_array:

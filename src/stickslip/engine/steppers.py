@@ -24,7 +24,6 @@ from stickslip.dynamics.model_rows import FRAME, NUMBER, PLACE, met
 from stickslip.dynamics.mujoco import RECOVERY, LoadedModel, Now, Run
 from stickslip.engine.engine import check_scheme
 from stickslip.engine.model_newton import PART, SLIDES, STATE, bounded, carried, model_step
-from stickslip.engine.outside import solve_rows
 from stickslip.engine.recorder import MODEL, Header
 from stickslip.engine.rows import METHODS
 from stickslip.engine.system_trajectory import ModelTrajectory, SystemTrajectory, contact_columns
@@ -34,12 +33,11 @@ from stickslip.engine.systems import (
     applied_force,
     contact_part,
     own_columns,
-    spread_states,
+    solved_step,
     step_columns,
     step_system,
 )
 from stickslip.errors import InputError
-from stickslip.friction.active import contact_terms, spread
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
@@ -141,6 +139,7 @@ class Stepper(Protocol):
 
     def columns(self, one: Step, status: Status) -> dict[str, Any]:
         """The columns of the recorder for the step that was accepted last."""
+        return self.block([self.kept(one, status)])
 
     def kept(self, one: Step, status: Status) -> Any:
         """What `block` needs of the step that was accepted last."""
@@ -179,7 +178,7 @@ def stepper_of(system: System, q: Any, v: Any, how: How, force: Force | None, co
     return SystemStepper(system, q, v, how, force)
 
 
-class SystemStepper:
+class SystemStepper(Stepper):
     """A system with fixed contact points."""
 
     def __init__(self, system: System, q: Any, v: Any, how: How, force: Force | None) -> None:
@@ -215,14 +214,11 @@ class SystemStepper:
         at = self.at
         return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
 
-    def columns(self, one: Step, status: Status) -> dict[str, Any]:
+    def kept(self, one: Step, status: Status) -> dict[str, Any]:
         columns = step_columns(one, status, self.number * self.how.h) | self.state() | {"joint_impulse": one.joints}
         part = contact_part(one, self.gap)
         rows = contact_columns(1, self.gap.size, {name: value[None] for name, value in part.items()})
         return own_columns(columns) | rows
-
-    def kept(self, one: Step, status: Status) -> dict[str, Any]:
-        return self.columns(one, status)
 
     def block(self, kept: list[Any]) -> dict[str, Any]:
         columns = {name: np.concatenate([each[name] for each in kept]) for name in kept[0] if name != "contact_start"}
@@ -249,7 +245,7 @@ class Made(NamedTuple):
     held: Vector  # impulses of equality constraints
 
 
-class ModelStepper:
+class ModelStepper(Stepper):
     """A model of a robot; its steps are Euler's, (1) of dynamics/mujoco.py."""
 
     def __init__(
@@ -351,27 +347,8 @@ class ModelStepper:
     def solver_step(self, now: Now, solver: str | Solver, posed: Now | None = None) -> SystemStep:
         """The step from what was found, or from what is `posed` instead, by a solver."""
         started, how = clock.perf_counter(), self.how
-        formulation, problem = how.formulation, self.problem(now if posed is None else posed)
-        rows = formulation.rows(problem)
-        solved = solve_rows(formulation, rows, solver, how.tol, how.tol, rows.previous[:, 0] == 0)
-        impulses = spread(problem, rows.contacts, solved.impulses)
-        v = problem.velocity_after(impulses)
-        terms = contact_terms(problem, formulation.law(how.h))
-        return SystemStep(
-            problem=problem,
-            answer=solved.answer,
-            after=v,
-            impulse=impulses.p,
-            joints=impulses.joints,
-            velocity=problem.H.T @ v + problem.w,
-            friction=terms.mu,
-            sliding=terms.sliding,
-            left_out=terms.part,
-            state=spread_states(problem, rows.contacts, solved.states),
-            iterations=solved.iterations,
-            seconds=clock.perf_counter() - started,
-            now=now,
-        )
+        problem = self.problem(now if posed is None else posed)
+        return solved_step(problem, how.formulation, solver, how.tol, started, now)
 
     def quick_step(self, leave: bool) -> QuickStep | None:
         """The step by engine/model_newton.py, which may leave overlaps; None where that does not solve it."""
@@ -404,9 +381,6 @@ class ModelStepper:
 
     def state(self) -> dict[str, Any]:
         return {"q": self.q, "v": self.v, "kinetic": self.v @ self.run.mass() @ self.v / 2}
-
-    def columns(self, one: Step, status: Status) -> dict[str, Any]:
-        return self.block([self.kept(one, status)])
 
     def kept(self, one: Step, status: Status) -> Made:
         return Made(one, status, self.number * self.how.h, self.q, self.v, one.joints[: self.run.data.ne])

@@ -24,7 +24,7 @@ from stickslip.engine.rows import METHODS
 from stickslip.engine.running import MOST_STEPS, step_failed
 from stickslip.engine.steppers import How, ModelStepper, Step, stepper_of
 from stickslip.engine.systems import SystemStep, applied_force
-from stickslip.engine.trajectory import Contact, ContactTable, table_of
+from stickslip.engine.trajectory import ContactTable, own_contacts, table_of
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
@@ -159,8 +159,6 @@ class SystemSimulation:
 
     @control.setter
     def control(self, given: Any) -> None:
-        from stickslip.checks import vector
-
         model = self._model("control")
         model.run.data.ctrl[:] = vector(self.system.name, "control", given, model.controls)
 
@@ -215,16 +213,11 @@ class SystemSimulation:
     @property
     def contacts(self) -> ContactTable:
         """The contacts of the last step; none before the first."""
-        stepper = self._stepper
         if self._last is None:
-            return table_of((), np.zeros(0, np.int64), {name: np.zeros((0,)) for name in TABLE}, np.zeros(0, np.int64))
+            return table_of((), np.zeros(0, np.int64), {}, np.zeros(0, np.int64))
         names = self._model("contacts").system.geoms if self._is_model else self.header.names
-        columns = stepper.columns(*self._last)
-        found = {name: columns[f"contacts/{name}"] for name in TABLE if f"contacts/{name}" in columns}
-        count = len(found["gap"])
-        for name in TABLE:
-            found.setdefault(name, np.zeros((count, 3) if name in ("point", "normal", "tangent") else count))
-        return table_of(names, np.arange(len(names)), found, np.full(count, stepper.number - 1))
+        columns = own_contacts(self._stepper.columns(*self._last))
+        return table_of(names, np.arange(len(names)), columns, np.full(len(columns["gap"]), self._stepper.number - 1))
 
     @property
     def _is_model(self) -> bool:
@@ -256,4 +249,3 @@ class SystemSimulation:
 
 
 USED = (Status.SOLVED, Status.INEXACT)
-TABLE = tuple(name for name in Contact._fields if name not in ("step", "body_a", "body_b"))

@@ -29,7 +29,7 @@ import os
 import time as clock
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -91,6 +91,7 @@ class SystemStep:
     velocity: Vector  # (d nc,)   A(q) v⁺
     friction: Vector  # (nc,)
     sliding: NDArray[np.bool_]  # (nc,)   at the start
+    bouncing: NDArray[np.bool_]  # (nc,)
     left_out: Indices  # (nc,)   of friction/terms.py
     state: Indices  # (nc,)
     iterations: int
@@ -329,31 +330,40 @@ def step_system(
     started = clock.perf_counter()
     free, back = free_velocity(system, at, h, force, now), pull(at)
     problem = system_problem(system, at, h, free, previous, now, formulation.spin)
-    rows = formulation.rows(problem)
-    solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
-    impulses = spread(problem, rows.contacts, solved.impulses)
-    v = problem.velocity_after(impulses)
-    velocity, terms = problem.H.T @ v + problem.w, contact_terms(problem, formulation.law(h))
-    s = share_of(problem, formulation.law(h), terms.bounces, euler, tol, impulses.p, velocity)
+    one = solved_step(problem, formulation, solver, tol, started)
+    v, s = one.after, share_of(one, formulation.law(h), euler, tol)
     w = s * v + (1.0 - s) * at.v
     q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w), now + h)
     after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free + problem.b), now + h)
     if len(at.G):
         along = after.v - pull(after) @ (after.G @ after.v + after.constraint_rate)
         after = evaluate(system, q, along, now + h)
+    return replace(one, after=after, seconds=clock.perf_counter() - started)
+
+
+def solved_step(
+    problem: ContactProblem, formulation: Formulation, solver: str | Solver, tol: float, started: float, now: Any = None
+) -> SystemStep:
+    """The step of a problem, with v⁺ for where it led; it was `started` at that second of the clock."""
+    rows, terms = formulation.rows(problem), contact_terms(problem, formulation.law(problem.h))
+    solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
+    impulses = spread(problem, rows.contacts, solved.impulses)
+    v = problem.velocity_after(impulses)
     return SystemStep(
         problem=problem,
         answer=solved.answer,
-        after=after,
+        after=v,
         impulse=impulses.p,
         joints=impulses.joints,
-        velocity=velocity,
+        velocity=problem.H.T @ v + problem.w,
         friction=terms.mu,
         sliding=terms.sliding,
+        bouncing=terms.bounces,
         left_out=terms.part,
         state=spread_states(problem, rows.contacts, solved.states),
         iterations=solved.iterations,
         seconds=clock.perf_counter() - started,
+        now=now,
     )
 
 
@@ -368,16 +378,9 @@ def free_velocity(
     return at.v + h * linalg.solve(M, force(now + 0.5 * h, q, v) - bias, assume_a="pos")
 
 
-def share_of(
-    problem: ContactProblem,
-    law: LawNumbers,
-    bouncing: NDArray[np.bool_],
-    euler: bool,
-    tol: float,
-    p: Vector,
-    velocity: Vector,
-) -> float:
+def share_of(one: SystemStep, law: LawNumbers, euler: bool, tol: float) -> float:
     """s of (3)."""
+    problem, bouncing, p, velocity = one.problem, one.bouncing, one.impulse, one.velocity
     d, before = problem.dimension, problem.start_velocity
     carries, fast = p.reshape(-1, d).any(axis=1), before[::d] < -law.rest_speed
     others = np.repeat(~bouncing, d)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
@@ -254,11 +254,7 @@ class Trajectory:
         """The contacts of one step, of a slice of steps, or of all; of one body, or of all. Step -1 is the last."""
         first, last = step_range(step, len(self))
         bounds = self._record.read("contact_start", first, last + 1)
-        columns = {
-            name: self._record.read(f"contacts/{name}", bounds[0], bounds[-1])
-            for name in Contact._fields
-            if name not in ("step", "body_a", "body_b")
-        }
+        columns = {name: self._record.read(f"contacts/{name}", bounds[0], bounds[-1]) for name in CONTACT}
         steps = np.repeat(np.arange(first, last), np.diff(bounds))
         table = table_of(self.header.names, self.header.shape_body, columns, steps)
         if body is None:
@@ -468,13 +464,24 @@ class ContactTable:
         return str(contact.step), *bodies, str(contact.feature), f"{contact.gap:.2e}", *vectors, state
 
 
-def table_of(names: tuple[str, ...], shape_body: Integers, columns: dict[str, Any], steps: Integers) -> ContactTable:
-    """The table of the columns of a record, with the bodies of its shapes, as arrays of the types that a record has."""
-    typed: dict[str, Any] = {name: np.array(column, CONTACT[name].dtype) for name, column in columns.items()}
+def table_of(names: tuple[str, ...], shape_body: Integers, columns: Mapping[str, Any], steps: Integers) -> ContactTable:
+    """The table of the columns of a record, with the bodies of its shapes, as arrays of the types that a record has;
+    columns that are not given are zero."""
+    typed: dict[str, Any] = {name: np.zeros((steps.size, *each.shape), each.dtype) for name, each in CONTACT.items()}
+    for name, column in columns.items():
+        typed[name][...] = column
     bodies = {f"body_{side}": shape_body[typed[f"shape_{side}"]] for side in "ab"}
     return ContactTable(names=names, step=steps, **bodies, **typed)
 
 
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def own_contacts(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of the contacts among those of steps."""
+    return {name.removeprefix("contacts/"): column for name, column in columns.items() if name.startswith("contacts/")}
+
+
+def aligned(rows: Sequence[tuple[str, ...]], left: Sequence[int] = (), gap: str = "  ") -> list[str]:
+    """Rows of cells as lines, in columns to the right, some of them to the left."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    sides = ["<" if k in left else ">" for k in range(len(widths))]
+    line = gap.join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [line.format(*row).rstrip() for row in rows]

@@ -23,7 +23,7 @@ import copyreg
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -35,16 +35,14 @@ from stickslip.friction.cones import cone_rows, cone_unknowns
 from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed, Scheme
 from stickslip.friction.impact import RowImpulses
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
-from stickslip.problems.friction_sets import ELLIPSOID, Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
+from stickslip.problems.friction_sets import ELLIPSOID, FrictionMap, FrictionSet, Mixed, Polyhedron
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Matrix, Vector
 from stickslip.remade import again, remade
 
 SIZES = several(2, "two positive numbers", positive)  # kinds of argument
 GRAIN = several(3, "a direction (x, y, z)")
-SURFACE = instance(
-    Ellipsoid, Mixed, Polyhedron, FrictionMap, expected="Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)"
-)
+SURFACE = instance(*get_args(FrictionSet), expected="Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)")
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class LimitSurface(Formulation):
         """The friction set of each contact: that of its materials, or of the formulation."""
         found = rows.surfaces or rows.count * (None,)
         for each in found:
-            if each is not None and not isinstance(each, Ellipsoid | Mixed | Polyhedron | FrictionMap):
+            if each is not None and not isinstance(each, FrictionSet):
                 raise InputError(
                     "LimitSurface: the surface of two materials that touch is not the same, expected one said for "
                     "their pair"

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from stickslip.dynamics.mujoco import LoadedModel
-from stickslip.engine.names import FORMULATIONS, formulation, solver_named
+from stickslip.engine.names import FORMULATIONS, formulation, law_and_solver
 from stickslip.engine.trajectory import ContactTable, Trajectory
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
@@ -77,9 +77,9 @@ class Settings:
 
 def settings_of(run: RunSettings) -> Settings:
     """Those that a scene file asks for."""
-    law = {} if run.friction is None else {run.friction.name: formulation(run.friction.name, **run.friction.settings)}
-    solver = None if run.solver is None else solver_named(run.solver.name, run.solver.settings)
-    return Settings(laws=law or {"coulomb": Coulomb()}, dt=run.dt or 1e-2, solver=solver, tol=run.tol)
+    law, solver = law_and_solver(run)
+    laws: dict[str, Formulation] = {} if law is None or run.friction is None else {run.friction.name: law}
+    return Settings(laws=laws or {"coulomb": Coulomb()}, dt=run.dt or 1e-2, solver=solver, tol=run.tol)
 
 
 class Frame(NamedTuple):

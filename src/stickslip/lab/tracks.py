@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from stickslip.engine.simulate import written
 from stickslip.engine.simulation import Simulation
 from stickslip.engine.snapshot import has_patches, snapshot
 from stickslip.engine.step_problem import free_rows, named_problem
-from stickslip.engine.trajectory import ContactTable, Trajectory, table_of
+from stickslip.engine.trajectory import ContactTable, Trajectory, own_contacts, table_of
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
@@ -44,7 +44,7 @@ from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, State
 from stickslip.scene.scene import Scene
 from stickslip.scene.values import rotated
 from stickslip.solvers.status import Status
-from stickslip.view.replay import BINS, FAILED, GOOD, INEXACT, solids_of, strips
+from stickslip.view.replay import FAILED, GOOD, INEXACT, bins_of, solids_of, strips
 from stickslip.view.solids import SceneSolids, Solids
 
 MEMORY = 300_000_000  # bytes that all live tracks together keep
@@ -69,30 +69,6 @@ class Moment(NamedTuple):
     v: Vector
     activation: Vector
     control: Vector  # of the step that led here
-
-
-class Track(Protocol):
-    """What the page asks of a run, live or over."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def header(self) -> Header: ...
-    @property
-    def solids(self) -> Solids: ...
-    def __len__(self) -> int: ...  # instants, at least one
-    def time(self, i: int) -> float: ...
-    def state(self, i: int) -> State: ...
-    def moment(self, i: int) -> Any: ...  # the State of a scene, the Moment of a robot
-    def contacts(self, i: int) -> ContactTable: ...
-    def patches(self, i: int) -> Floats: ...  # sizes of the patches of the contacts   [m]
-    def joint_impulse(self, i: int) -> Floats: ...
-    def lasted(self, i: int) -> float: ...  # the step that led to an instant   [s]
-    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]: ...
-    def coupling(self, i: int, row: int) -> FrictionCoupling: ...
-    def standing(self, i: int, before: bool = False) -> Scene: ...
-    def strips(self) -> Strips: ...
-    def trajectory(self) -> Trajectory: ...
 
 
 class Kept(NamedTuple):
@@ -221,15 +197,9 @@ class Live(ABC):
         return self.kept[i].patch
 
     def contacts(self, i: int) -> ContactTable:
-        columns = self.kept[i].columns
-        own = {
-            name.removeprefix("contacts/"): value for name, value in (columns or {}).items() if name[:9] == "contacts/"
-        }
-        if not own:
-            return empty_table(self.header)
-        for name, shape in COLUMNS.items():
-            own.setdefault(name, np.zeros((own["gap"].size, *shape)))
-        return table_of(self.header.names, self.header.shape_body, own, np.full(own["gap"].size, i - 1))
+        own = own_contacts(self.kept[i].columns or {})
+        steps = np.full(own["gap"].size if own else 0, i - 1)
+        return table_of(self.header.names, self.header.shape_body, own, steps)
 
     def joint_impulse(self, i: int) -> Floats:
         columns = self.kept[i].columns
@@ -240,20 +210,16 @@ class Live(ABC):
 
     def strips(self) -> Strips:
         rows = np.array([(kept.time, *kept.strip) for kept in self.kept if kept.columns is not None]).reshape(-1, 9)
-        edges = np.unique(np.linspace(0, len(rows), min(BINS, len(rows)) + 1).round().astype(int))
-        first, last = edges[:-1], edges[1:] - 1
-        if not len(rows):
-            first = last = np.zeros(0, int)
-        worst = [np.maximum.reduceat(rows[:, k], first) if len(rows) else rows[:, k] for k in (1, 2, 8)]
-        potential = rows[last, 4]
+        first, last = bins_of(len(rows))
+        residual, mark, joint_error = (np.maximum.reduceat(rows[:, k], first) for k in (1, 2, 8))
         return {
             "time": rows[last, 0],
-            "residual": worst[0],
-            "mark": worst[1].astype(np.uint8),
+            "residual": residual,
+            "mark": mark.astype(np.uint8),
             "kinetic": rows[last, 3],
-            "potential": potential - np.min(rows[:, 4], initial=np.inf) if len(rows) else potential,
+            "potential": rows[last, 4] - np.min(rows[:, 4], initial=np.inf),
             "counts": rows[last, 5:8].astype(np.int32),
-            "joint_error": worst[2],
+            "joint_error": joint_error,
         }
 
     def trajectory(self) -> Trajectory:
@@ -479,16 +445,6 @@ def weight(kept: Kept) -> int:
     """Bytes, about."""
     arrays = [*kept.state, *(kept.columns or {}).values(), kept.patch]
     return sum(array.nbytes + 112 for array in arrays) + sys.getsizeof(kept)
-
-
-def empty_table(header: Header) -> ContactTable:
-    none = {name: np.zeros((0, *shape)) for name, shape in COLUMNS.items()}
-    return table_of(header.names, header.shape_body, none, np.zeros(0, np.int64))
-
-
-COLUMNS: dict[str, tuple[int, ...]] = dict.fromkeys(
-    ("shape_a", "shape_b", "feature", "gap", "friction", "state", "moment", "spin", "left_out"), ()
-) | dict.fromkeys(("point", "normal", "impulse", "velocity", "tangent"), (3,))
 
 
 def joint_error(model: Model, state: State) -> float:

@@ -392,28 +392,19 @@ def read_values(reader: Reader, path: str, count: int) -> Vector:
 def write_problem(file: Any, problem: Saved) -> None:
     match problem:
         case LCP():
-            write_matrix(file, "lcp/M", problem.M)
-            write_array(file, "lcp/q", problem.q)
+            write(file, "lcp", M=problem.M, q=problem.q)
         case MixedLCP() if only_free_or_positive(problem):
-            complementary = np.isfinite(problem.lower)
-            write_matrix(file, "mlcp/M", problem.M)
-            write_array(file, "mlcp/q", problem.q)
-            write_array(file, "mlcp/is_comp", complementary.astype(np.int8))
-            write_integer(file, "mlcp/n", int((~complementary).sum()))
-            write_integer(file, "mlcp/m", int(complementary.sum()))
+            paired = np.isfinite(problem.lower)
+            sizes = {"n": int((~paired).sum()), "m": int(paired.sum())}
+            write(file, "mlcp", M=problem.M, q=problem.q, is_comp=paired.astype(np.int8), **sizes)
         case MixedLCP():
-            write_matrix(file, "box/M", problem.M)
-            write_array(file, "box/q", problem.q)
-            write_array(file, "box/lb", problem.lower)
-            write_array(file, "box/ub", problem.upper)
+            write(file, "box", M=problem.M, q=problem.q, lb=problem.lower, ub=problem.upper)
         case ConeProblem():
             write_cone(file, problem)
         case LimitSurfaceProblem():
             write_limit_surface(file, problem)
         case CylinderProblem():
-            write_matrix(file, "cylinder/W", problem.W)
-            write_array(file, "cylinder/q", problem.q)
-            write_array(file, "cylinder/bound", problem.bound)
+            write(file, "cylinder", W=problem.W, q=problem.q, bound=problem.bound)
         case _:
             raise InputError(
                 f"save: got {type(problem).__name__}, expected LCP, MixedLCP, ConeProblem, CylinderProblem or "
@@ -426,21 +417,14 @@ def only_free_or_positive(problem: MixedLCP) -> bool:
 
 
 def write_cone(file: Any, problem: ConeProblem) -> None:
-    write_integer(file, "fclib_local/spacedim", problem.dimension)
-    write_sparse(file, "fclib_local/W", as_sparse(problem.W))
-    write_array(file, "fclib_local/vectors/q", problem.q)
-    write_array(file, "fclib_local/vectors/mu", problem.mu)
+    d, mu, bodies = problem.dimension, problem.mu, problem.bodies
+    write(file, "fclib_local", spacedim=d, W=as_sparse(problem.W))
+    write(file, "fclib_local/vectors", q=problem.q, mu=mu)
     if problem.law != "coulomb":
         file["fclib_local"].attrs["law"] = problem.law
-    if problem.bodies is None:
-        return
-    bodies = problem.bodies
-    write_integer(file, "fclib_global/spacedim", problem.dimension)
-    write_sparse(file, "fclib_global/M", bodies.M)
-    write_sparse(file, "fclib_global/H", bodies.H)
-    write_array(file, "fclib_global/vectors/f", bodies.f)
-    write_array(file, "fclib_global/vectors/w", bodies.w)
-    write_array(file, "fclib_global/vectors/mu", problem.mu)
+    if bodies is not None:
+        write(file, "fclib_global", spacedim=d, M=bodies.M, H=bodies.H)
+        write(file, "fclib_global/vectors", f=bodies.f, w=bodies.w, mu=mu)
 
 
 def read_set(kind: int, planes: Dense) -> FrictionSet:
@@ -459,39 +443,30 @@ def write_limit_surface(file: Any, problem: LimitSurfaceProblem) -> None:
     sets = problem.surface.sets if isinstance(problem.surface, FrictionSets) else (problem.surface,)
     if any(isinstance(each, FrictionMap) for each in sets):
         raise InputError("save: the surface is a FrictionMap, expected a set that is not a function")
-    write_matrix(file, "limit_surface/A", problem.A)
-    for name in ("b", "mu", "e", "slip", "state"):
-        write_array(file, f"limit_surface/{name}", getattr(problem, name))
+    parts = {name: getattr(problem, name) for name in ("A", "b", "mu", "e", "slip", "state")}
     if isinstance(problem.surface, FrictionSets):
         kinds, planes, _ = sets_data(problem.surface, problem.contacts)
-        write_array(file, "limit_surface/set", kinds)
-        write_array(file, "limit_surface/planes", planes)
-        return
-    kind, planes, _ = problem.surface.data
-    write_integer(file, "limit_surface/set", kind)
-    if isinstance(problem.surface, Polyhedron):
-        write_array(file, "limit_surface/planes", planes)
-
-
-def write_matrix(file: Any, path: str, matrix: Matrix) -> None:
-    if isinstance(matrix, sparse.csr_array):
-        write_sparse(file, path, matrix)
+        parts |= {"set": kinds, "planes": planes}
     else:
-        write_array(file, path, matrix)
+        parts["set"], planes, _ = problem.surface.data
+        parts |= {"planes": planes} if isinstance(problem.surface, Polyhedron) else {}
+    write(file, "limit_surface", **parts)
 
 
-def write_sparse(file: Any, path: str, matrix: Sparse) -> None:
-    for name, value in (("m", matrix.shape[0]), ("n", matrix.shape[1]), ("nz", -2), ("nzmax", matrix.nnz)):
-        write_integer(file, f"{path}/{name}", value)
-    write_array(file, f"{path}/p", matrix.indptr)
-    write_array(file, f"{path}/i", matrix.indices)
-    write_array(file, f"{path}/x", matrix.data)
+def write(file: Any, group: str, **parts: Any) -> None:
+    """Datasets of a group by their names: numbers, arrays, and of a sparse matrix a group of its own."""
+    for name, part in parts.items():
+        path = f"{group}/{name}"
+        if isinstance(part, int):
+            kind = np.int64 if part > np.iinfo(np.int32).max else np.int32
+            file.create_dataset(path, data=np.array([part], kind))
+        elif sparse.issparse(part):
+            m, n = part.shape
+            write(file, path, m=m, n=n, nz=-2, nzmax=part.nnz, p=part.indptr, i=part.indices, x=part.data)
+        else:
+            write_array(file, path, part)
 
 
 def write_array(file: Any, path: str, array: NDArray[Any]) -> None:
     worth_packing = array.nbytes > 1024  # a packed dataset costs a chunk index
     file.create_dataset(path, data=array, compression="gzip" if worth_packing else None)
-
-
-def write_integer(file: Any, path: str, value: int) -> None:
-    file.create_dataset(path, data=np.array([value], np.int64 if value > np.iinfo(np.int32).max else np.int32))

@@ -238,7 +238,7 @@ def friction_set(owner: str, given: Any, contacts: int) -> FrictionSet | Frictio
     """A set for all contacts, or one for each; those that are all the same are one."""
     expected = "Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f), for all contacts or one for each"
     sets = given.sets if isinstance(given, FrictionSets) else tuple(given) if isinstance(given, Sequence) else (given,)
-    if not all(isinstance(each, Ellipsoid | Mixed | Polyhedron | FrictionMap) for each in sets):
+    if not all(isinstance(each, FrictionSet) for each in sets):
         raise Refused(owner, "surface", given, expected)
     if not isinstance(given, FrictionSets | Sequence):
         return sets[0]

@@ -342,17 +342,6 @@ def cone_squares(r, u, q, mu, shift, force, speed, unit):
 
 
 @kernel
-def scaled(r, u, q, rho, d):
-    """r_i / s_i, s_i u_i and s_i q_i with s_i = √ρ_i."""
-    scaled_r, scaled_u, scaled_q = np.empty_like(r), np.empty_like(r), np.empty_like(r)
-    for i in range(rho.size):
-        s = math.sqrt(rho[i])
-        for j in range(d * i, d * i + d):
-            scaled_r[j], scaled_u[j], scaled_q[j] = r[j] / s, s * u[j], s * q[j]
-    return scaled_r, scaled_u, scaled_q
-
-
-@kernel
 def by_velocities(distance, size_r, size_u, size_q):
     distance += TINY * size_r  # what r - u hides of u
     scale = max(size_q, size_u)
@@ -381,9 +370,9 @@ def cylinder_believable(diagonal, r, u, q, bound, tol):
     """Are the velocities right to √tol?"""
     rho = contact_weights(diagonal)
     d = 2 if diagonal.shape[0] == 4 else 3
-    scaled_r, scaled_u, scaled_q = scaled(r, u, q, rho, d)
-    distance = cylinder_map_length(scaled_r, scaled_u, bound / np.sqrt(rho), d)
-    return by_velocities(distance, length(scaled_r), length(scaled_u), length(scaled_q)) <= math.sqrt(tol)
+    s = np.repeat(np.sqrt(rho), d)
+    distance = cylinder_map_length(r / s, s * u, bound / np.sqrt(rho), d)
+    return by_velocities(distance, length(r / s), length(s * u), length(s * q)) <= math.sqrt(tol)
 
 
 @kernel

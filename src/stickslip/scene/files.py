@@ -251,25 +251,25 @@ def named(key: str, value: str | dict[str, dict[str, Any]] | None) -> Named | No
 
 # writing
 
+FUNCTION = "a Python function"
+
+
+def not_saved(what: str, value: Any, expected: str) -> Refused:
+    return Refused("save_scene", what, value, expected)
+
 
 def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
     """A scene as plain data; what has its default is left out."""
     names = [body.name for body in scene.descriptions]
     if scene.force_functions:
-        raise Refused(
-            "save_scene",
-            f"a force on {names[scene.force_functions[0][0]]!r}",
-            "a Python function",
-            "a constant, because a file holds no functions",
-        )
+        pushed = names[scene.force_functions[0][0]]
+        raise not_saved(f"a force on {pushed!r}", FUNCTION, "a constant, because a file holds no functions")
     pairs = sorted(scene.overrides.keys() | scene.apart)
     for (a, b), said in scene.overrides.items():
         held = [key for key, value in said.items() if key == "surface" or isinstance(value, FrictionLaw)]
         if held:
             what = f"the {held[0]} of {names[a]!r} and {names[b]!r}"
-            raise Refused(
-                "save_scene", what, said[held[0]], "a number, because a file holds neither functions nor sets"
-            )
+            raise not_saved(what, said[held[0]], "a number, because a file holds neither functions nor sets")
     data = {
         "gravity": list(scene.gravity),
         "planar": scene.planar,
@@ -290,19 +290,12 @@ def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
 def body_data(body: BodyDescription, planar: bool) -> dict[str, Any]:
     for key in ("velocity", "spin"):
         if callable(getattr(body, key)):
-            raise Refused(
-                "save_scene",
-                f"the {key} of {body.name!r}",
-                "a Python function",
-                "numbers, because a file holds no functions",
-            )
-    for key, expected in (("friction", FrictionLaw), ("surface", object)):
+            raise not_saved(f"the {key} of {body.name!r}", FUNCTION, "numbers, because a file holds no functions")
+    for key, kind in (("friction", FrictionLaw), ("surface", object)):
         said = getattr(body.material, key)
-        if said is not None and isinstance(said, expected):
-            what = f"the {key} of {body.name!r}"
-            raise Refused(
-                "save_scene", what, said, "a number" if key == "friction" else "none, because a file holds none"
-            )
+        if said is not None and isinstance(said, kind):
+            expected = "a number" if key == "friction" else "none, because a file holds none"
+            raise not_saved(f"the {key} of {body.name!r}", said, expected)
     data: dict[str, Any] = {"shape": "compound", "name": body.name}
     if simple(body):
         (shape,) = body.shapes
@@ -310,8 +303,8 @@ def body_data(body: BodyDescription, planar: bool) -> dict[str, Any]:
         data["shape"] = "particle" if isinstance(shape, Point) else data["shape"]
     else:
         data["shapes"] = [shape_data(shape) for shape in body.shapes]
-    kind = {Kind.STATIC: {"static": True}, Kind.MOVING: {"moving": True}, Kind.FREE: {}}[body.kind]
-    data |= {} if data["shape"] == "plane" and body.kind is Kind.STATIC else kind
+    moves = {Kind.STATIC: {"static": True}, Kind.MOVING: {"moving": True}, Kind.FREE: {}}[body.kind]
+    data |= {} if data["shape"] == "plane" and body.kind is Kind.STATIC else moves
     data |= given_fields(body, "name", "kind", "shapes", "material")
     if planar and body.inertia is not None:
         data["inertia"] = body.inertia[1][1]

@@ -134,6 +134,9 @@ class Driven(Held, total=False):
     effort: float
 
 
+JOINT_FIELDS: dict[str, Any] = {
+    "strength": bound, "collide": truth, "speed": number, "target": number, "effort": number,
+}  # fmt: skip  # kinds of those that may be other than a number >= 0
 BODY_FIELDS = {field.name: field.default for field in fields(BodyDescription)[3:-1]}  # mass to spin
 
 
@@ -632,21 +635,13 @@ def joint_field(owner: str, kind: Joint, field: str, value: Any) -> Any:
         raise Refused(owner, field, value, f"one of the keywords {', '.join(keywords)}")
     if value is None and field in ("limits", "target"):
         return None
-    match field:
-        case "limits":
-            return joint_limits(owner, kind, value)
-        case "strength":
-            return bound(owner, field, value)
-        case "collide":
-            return truth(owner, field, value)
-        case "speed" | "target" | "effort":
-            return number(owner, field, value)
-        case "compliance" | "damping" if isinstance(value, tuple | list):
-            if len(value) != 6:
-                raise Refused(owner, field, value, "one number >= 0, or six: along the joint's axes and about them")
-            return tuple(not_negative(owner, field, each) for each in value)
-        case _:
-            return not_negative(owner, field, value)
+    if field == "limits":
+        return joint_limits(owner, kind, value)
+    if field in ("compliance", "damping") and isinstance(value, tuple | list):
+        if len(value) != 6:
+            raise Refused(owner, field, value, "one number >= 0, or six: along the joint's axes and about them")
+        return tuple(not_negative(owner, field, each) for each in value)
+    return JOINT_FIELDS.get(field, not_negative)(owner, field, value)
 
 
 def joint_limits(owner: str, kind: Joint, limits: Any) -> tuple[float, float]:

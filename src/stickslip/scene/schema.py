@@ -32,6 +32,7 @@ from pydantic_core import PydanticCustomError
 
 from stickslip.scene.descriptions import BodyLike
 from stickslip.scene.friction_law import FrictionLaw
+from stickslip.scene.model import Joint
 from stickslip.scene.scene import Scene
 from stickslip.scene.shapes import SHAPES
 from stickslip.scene.values import (
@@ -152,7 +153,7 @@ SceneFile = entry(
     keys_of(Scene.__init__)
     | {
         "bodies": (several(tagged("shape", BODIES)), []),
-        "joints": (several(tagged("joint", added("fixed", "ball", "hinge", "slider"))), []),
+        "joints": (several(tagged("joint", added(*(kind.name.lower() for kind in Joint)))), []),
         "forces": (several(entry("force", keys_of(Scene.apply))), []),
         "pairs": (several(entry("pair", keys_of(Scene.set_pair))), []),
         "run": (RunEntry, RunEntry()),

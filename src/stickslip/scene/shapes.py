@@ -152,18 +152,22 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Capsule:
-    """All points within `radius` of an axis along local z; `length` is that of the axis, the caps not counted."""
+class Bar:
+    """What is round about local z, and `length` long."""
 
     radius: float  # [m]
     length: float  # [m]
     position: Vector3 = ORIGIN  # [m]
     orientation: Quaternion = UPRIGHT
 
-    kind: ClassVar = Shape.CAPSULE
-
     def __post_init__(self) -> None:
-        settle(self, "radius", "length")
+        settle(self, "radius", "length")  # type: ignore[arg-type]  # there are only those below
+
+
+class Capsule(Bar):
+    """All points within `radius` of an axis along local z; `length` is that of the axis, the caps not counted."""
+
+    kind: ClassVar = Shape.CAPSULE
 
     @property
     def volume(self) -> float:
@@ -194,19 +198,10 @@ class Capsule:
         return self.radius + self.length / 2
 
 
-@dataclass(frozen=True)
-class Cylinder:
+class Cylinder(Bar):
     """A round bar about local z; in planar scenes its cut along the axis, a rectangle."""
 
-    radius: float  # [m]
-    length: float  # [m]
-    position: Vector3 = ORIGIN  # [m]
-    orientation: Quaternion = UPRIGHT
-
     kind: ClassVar = Shape.CYLINDER
-
-    def __post_init__(self) -> None:
-        settle(self, "radius", "length")
 
     @property
     def volume(self) -> float:

@@ -76,13 +76,9 @@ def scaled(problem: LCP | MixedLCP) -> tuple[Columns, Vector, Vector]:
     if full:
         dense, row, column = equilibrate_dense(as_dense(M))
         return Columns(dense, NO_INTEGERS, NO_INTEGERS, NO_VALUES), row, column
-    if sparse.issparse(M):
-        by_columns = sparse.csc_array(M)
-        starts, rows = by_columns.indptr.astype(np.int64), by_columns.indices.astype(np.int64)
-        values = by_columns.data
-    else:
-        starts, rows, values = nonzeros_by_column(M)
-    values, row, column = equilibrate_sparse(starts, rows, values)
+    by_columns = sparse.csc_array(M)
+    values, row, column = equilibrate_sparse(by_columns)
+    starts, rows = by_columns.indptr.astype(np.int64), by_columns.indices.astype(np.int64)
     return Columns(NO_MATRIX, starts, rows, values), row, column
 
 
@@ -134,26 +130,6 @@ def sparse_block(columns: Columns, d: Vector, rows: Integers, variables: Integer
 
 
 @kernel
-def nonzeros_by_column(M):
-    """Starts, rows and values of the columns of a dense matrix."""
-    n = M.shape[0]
-    starts = np.zeros(n + 1, np.int64)
-    for i in range(n):
-        for j in range(n):
-            starts[j + 1] += M[i, j] != 0.0
-    for j in range(n):
-        starts[j + 1] += starts[j]
-    rows, values, place = np.empty(starts[n], np.int64), np.empty(starts[n]), starts.copy()
-    for i in range(n):
-        for j in range(n):
-            if M[i, j] != 0.0:
-                rows[place[j]] = i
-                values[place[j]] = M[i, j]
-                place[j] += 1
-    return starts, rows, values
-
-
-@kernel
 def equilibrate_dense(M):
     """Row j of the result is column j of R M C, whose absolute row and column sums are near one."""
     n = M.shape[0]
@@ -179,30 +155,18 @@ def equilibrate_dense(M):
     return scaled, row, column
 
 
-@kernel
-def equilibrate_sparse(starts, rows, values):
+def equilibrate_sparse(matrix: sparse.csc_array) -> tuple[Vector, Vector, Vector]:
     """The values of R M C for M by columns, as in equilibrate_dense."""
-    n = starts.size - 1
-    row, column, row_sum, column_sum = np.ones(n), np.ones(n), np.empty(n), np.empty(n)
+    n, rows, columns = matrix.shape[0], matrix.indices, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    row, column = np.ones(n), np.ones(n)
     for _ in range(2):
-        for i in range(n):
-            row_sum[i] = 0.0
-        for j in range(n):
-            total = 0.0
-            for e in range(starts[j], starts[j + 1]):
-                a = abs(values[e]) * row[rows[e]] * column[j]
-                total += a
-                row_sum[rows[e]] += a
-            column_sum[j] = total
+        size = np.abs(matrix.data) * row[rows] * column[columns]
+        row_sum, column_sum = (np.bincount(at, size, n) for at in (rows, columns))
         rescale(row, row_sum)
         rescale(column, column_sum)
     to_powers_of_two(row)
     to_powers_of_two(column)
-    scaled = np.empty(values.size)
-    for j in range(n):
-        for e in range(starts[j], starts[j + 1]):
-            scaled[e] = values[e] * row[rows[e]] * column[j]
-    return scaled, row, column
+    return matrix.data * row[rows] * column[columns], row, column
 
 
 @kernel

@@ -28,8 +28,8 @@ from stickslip.checks import checked, instance
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.contact_states import State, contact_residuals, contact_states
-from stickslip.problems.matrix import Indices, Matrix, Sparse, Vector, as_sparse
-from stickslip.solvers.existence import ROUNDING, Existence, existence, negative_share
+from stickslip.problems.matrix import Indices, Matrix, Vector
+from stickslip.solvers.existence import ROUNDING, Existence, existence, negative_share, unit_diagonal
 from stickslip.solvers.linear import ldl
 
 if TYPE_CHECKING:
@@ -112,15 +112,6 @@ def inertia_rank(matrix: Matrix, smallest: float) -> int | None:
         return None
     factor = ldl(sparse.csr_array(unit_diagonal(matrix) - smallest * sparse.eye_array(n)))
     return None if factor is None else int((factor.qdldl.factors()[1] > 0).sum())
-
-
-def unit_diagonal(matrix: Matrix) -> Sparse:
-    """The symmetric part, scaled by a diagonal from both sides to have ones where its diagonal is positive."""
-    S = as_sparse(matrix)
-    S = (S + S.T) / 2
-    diagonal = S.diagonal()
-    scale = sparse.diags_array(1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)))
-    return sparse.csr_array(scale @ S @ scale)
 
 
 # in words

@@ -126,15 +126,21 @@ def opens_freely(problem: ConeProblem) -> bool:
 
 def negative_share(matrix: Matrix) -> float:
     """The share by which the diagonal is raised to make the matrix semidefinite: ROUNDING, FEW_DIGITS or inf."""
-    S = as_sparse(matrix)
-    S = sparse.csr_array((S + S.T) / 2)
+    S = unit_diagonal(matrix)
     diagonal = S.diagonal()
     if (diagonal < 0).any() or np.any(S[diagonal == 0].data):  # a zero on the diagonal asks for a zero row
         return np.inf
-    scale = sparse.diags_array(1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)))
-    S = sparse.csr_array(scale @ S @ scale)
     identity = sparse.eye_array(S.shape[0])
     return next((e for e in (ROUNDING, FEW_DIGITS) if definite(sparse.csr_array(S + e * identity))), np.inf)
+
+
+def unit_diagonal(matrix: Matrix) -> Sparse:
+    """The symmetric part, scaled by a diagonal from both sides to have ones where its diagonal is positive."""
+    S = as_sparse(matrix)
+    S = (S + S.T) / 2
+    diagonal = S.diagonal()
+    scale = sparse.diags_array(1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)))
+    return sparse.csr_array(scale @ S @ scale)
 
 
 def definite(S: Sparse) -> bool:

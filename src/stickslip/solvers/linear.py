@@ -36,6 +36,7 @@ import qdldl
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
+from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.jit import bare, kernel
@@ -259,30 +260,10 @@ def ldl(matrix: Sparse) -> LDL | None:
 
 def upper_triangle(matrix: Sparse) -> Any:
     """The upper triangle of a symmetric CSR matrix, as CSC: of a row's entries those up to the diagonal."""
-    n = matrix.shape[0]
-    starts, rows, entries = up_to_the_diagonal(matrix.indptr, matrix.indices, matrix.data)
-    return sparse.csc_array((entries, rows, starts), shape=(n, n))
-
-
-@kernel
-def up_to_the_diagonal(indptr, indices, data):
-    n = indptr.size - 1
-    starts = np.zeros(n + 1, indptr.dtype)
-    for i in range(n):
-        count = 0
-        for k in range(indptr[i], indptr[i + 1]):
-            count += indices[k] <= i
-        starts[i + 1] = starts[i] + count
-    columns = np.empty(starts[n], indices.dtype)
-    entries = np.empty(starts[n])
-    for i in range(n):
-        at = starts[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            if indices[k] <= i:
-                columns[at] = indices[k]
-                entries[at] = data[k]
-                at += 1
-    return starts, columns, entries
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    kept = matrix.indices <= row
+    starts = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return sparse.csc_array((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
 
 
 def smallest(shares: Vector) -> float:
@@ -441,25 +422,7 @@ def balanced(e: Vector, factor: Factor | None) -> Balanced | None:
 def reproduces(factor: Factor, A: Sparse) -> bool:
     """Does the factor find x with A x = A 1 to the relative error FAITHFUL, row by row?"""
     x = factor.solve(A.sum(axis=1))
-    return bool(worst_row_error(A.indptr, A.indices, A.data, x) <= FAITHFUL)
-
-
-@kernel
-def worst_row_error(indptr, indices, data, x):
-    """max_i |Σ_j A_ij (x_j - 1)| / Σ_j |A_ij| (|x_j| + 1), NaN where x holds one."""
-    worst = 0.0
-    for i in range(x.size):
-        difference, size = 0.0, 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            y = x[indices[k]]
-            difference += data[k] * (y - 1.0)
-            size += abs(data[k]) * (abs(y) + 1.0)
-        error = abs(difference) / size if size > 0.0 else 0.0
-        if not error <= worst:  # true for NaN too
-            worst = error
-            if math.isnan(error):
-                return error
-    return worst
+    return bool((np.abs(A @ (x - 1.0)) <= FAITHFUL * (abs(A) @ (np.abs(x) + 1.0))).all())  # never true of NaN
 
 
 def with_diagonal(M: Sparse) -> Sparse:
@@ -478,38 +441,15 @@ def symmetrising_signs(M: Sparse) -> Vector | None:
     transposed.sort_indices()
     if not np.array_equal(M.indices, transposed.indices):
         return None
+    n, row = M.shape[0], np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
     rounding = SYMMETRIC * np.abs(M.data).max(initial=0.0)
-    signs = np.zeros(M.shape[0])
-    return signs if spread_signs(M.indptr, M.indices, M.data, transposed.data, rounding, signs) else None
-
-
-@kernel
-def spread_signs(indptr, indices, data, transposed, rounding, signs):
-    """Give every row its sign, from neighbour to neighbour; False where two neighbours disagree."""
-    n = signs.size
-    stack = np.empty(n, np.int64)
-    for start in range(n):
-        if signs[start] != 0.0:
-            continue
-        signs[start] = 1.0
-        stack[0] = start
-        height = 1
-        while height > 0:
-            height -= 1
-            i = stack[height]
-            for k in range(indptr[i], indptr[i + 1]):
-                j = indices[k]
-                equal = abs(data[k] - transposed[k]) <= rounding
-                opposite = abs(data[k] + transposed[k]) <= rounding
-                if j == i or (equal and opposite):
-                    continue
-                if not (equal or opposite):
-                    return False
-                sign = signs[i] if equal else -signs[i]
-                if signs[j] == 0.0:
-                    signs[j] = sign
-                    stack[height] = j
-                    height += 1
-                elif signs[j] != sign:
-                    return False
-    return True
+    equal, opposite = (np.abs(M.data - sign * transposed.data) <= rounding for sign in (1.0, -1.0))
+    linked = (M.indices != row) & ~(equal & opposite)
+    if (linked & ~equal & ~opposite).any():
+        return None
+    # a graph of 2 n nodes, "row i is +" and "row i is -": what hangs together holds together
+    i, j, other = row[linked], M.indices[linked], np.where(opposite[linked], n, 0)
+    pairs = np.concatenate([i, i + n]), np.concatenate([j + other, j + n - other])
+    graph = sparse.csr_array((np.ones(2 * i.size), pairs), shape=(2 * n, 2 * n))
+    plus, minus = csgraph.connected_components(graph, directed=False)[1].reshape(2, n)
+    return None if (plus == minus).any() else np.where(plus < minus, 1.0, -1.0)

@@ -24,7 +24,7 @@ from scipy import linalg, sparse
 
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Dense, Matrix, Vector, as_dense
+from stickslip.problems.matrix import Dense, Matrix, Vector, as_dense, both_sides
 from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.linear import SINGULAR, Factor, factorise
 
@@ -70,10 +70,7 @@ def flipped(M: Matrix, kept: Integers, sign: Vector) -> Matrix:
     """The kept rows and columns, each multiplied by its sign."""
     if kept.size == M.shape[0] and (sign > 0).all():
         return M
-    if sparse.issparse(M):
-        signs = sparse.dia_array((sign[None, :], [0]), shape=(kept.size, kept.size))
-        return sparse.csr_array(signs @ block(M, kept, kept) @ signs)
-    return sign[:, None] * block(M, kept, kept) * sign
+    return both_sides(block(M, kept, kept), sign)
 
 
 def with_upper_bounds(M: Matrix, q: Vector, boxed: Integers, width: Vector) -> tuple[Matrix, Vector]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Matrix, Vector, as_sparse, both_sides
 from stickslip.problems.mixed import MixedLCP
@@ -73,25 +72,14 @@ def scaled(problem: LCP | MixedLCP) -> Scaled:
 def equilibrate(M: Matrix, passes: int = 4) -> Vector:
     """Powers of two s for which the largest |s_i M_ij s_j| in every row or column is near 1 [1]."""
     csr = as_sparse(M)
-    s = np.ones(csr.shape[0])
-    largest = np.empty_like(s)
+    s, row = np.ones(csr.shape[0]), np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
     for _ in range(passes):
-        largest_entries(csr.indptr, csr.indices, csr.data, s, largest)
+        size, largest = np.abs(s[row] * csr.data * s[csr.indices]), np.zeros(s.size)
+        np.maximum.at(largest, row, size)
+        np.maximum.at(largest, csr.indices, size)
         s /= np.sqrt(np.where(largest > 0.0, largest, 1.0))
     exponent = np.clip(np.round(np.log2(s)), -LARGEST_EXPONENT, LARGEST_EXPONENT)
     return np.exp2(exponent)
-
-
-@kernel
-def largest_entries(indptr, indices, data, s, largest):
-    """The largest |s_i M_ij s_j| of row i and column i."""
-    largest[:] = 0.0
-    for i in range(s.size):
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            size = abs(s[i] * data[k] * s[j])
-            largest[i] = max(largest[i], size)
-            largest[j] = max(largest[j], size)
 
 
 def power_of_two(size: float) -> float:

@@ -205,8 +205,8 @@ def ladder(problem: Problem, x0: Vector | None, tol: float, tried: list[Solution
 def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Rungs:
     for solver in lcp_methods(problem, x0, tol):
         yield solver, Start.GIVEN
-    yield limited("judice_pires", tol, WARM), Start.BEST
-    yield limited("judice_pires", tol, WARM), Start.AFRESH
+    yield chosen("judice_pires", tol, max_iter=WARM), Start.BEST
+    yield chosen("judice_pires", tol, max_iter=WARM), Start.AFRESH
     if far_bounds(problem, tol).any():
         yield WithoutFarBounds(tol=tol), Start.AFRESH
 
@@ -238,11 +238,11 @@ class WithoutFarBounds:
 
 def lcp_methods(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterator[Solver]:
     if x0 is not None:
-        yield limited("judice_pires", tol, WARM)
+        yield chosen("judice_pires", tol, max_iter=WARM)
     large, loose = problem.size > LARGE, tol >= LOOSE and problem.size > FEW_ROWS
     symmetric = (large or loose) and asymmetry(problem.M) <= SYMMETRIC
     if loose and symmetric and (problem.M.diagonal() > 0).all():
-        yield limited("pgs", tol, SWEEPS)
+        yield chosen("pgs", tol, max_iter=SWEEPS)
     if large and symmetric:
         yield named("interior_point", tol)
     yield named("lemke", tol)
@@ -255,31 +255,35 @@ def lcp_methods(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Itera
 
 def cone_ladder(problem: ConeProblem, tol: float, tried: list[Solution]) -> Rungs:
     if problem.contacts > MOST_CONTACTS:
-        yield limited("nsgs", tol, LONG), Start.BEST
-        yield limited("admm", tol, TURNS[0][0]), Start.BEST
+        yield chosen("nsgs", tol, max_iter=LONG), Start.BEST
+        yield chosen("admm", tol, max_iter=TURNS[0][0]), Start.BEST
         return
-    yield patient_sweeps(tol, problem.dimension), Start.BEST
+    patience = (PATIENCE // 2 if tol >= LOOSE else PATIENCE) * (3 if problem.dimension == 2 else 1)
+    yield chosen("nsgs", tol, patience=patience), Start.BEST
     yield named("cone_interior_point", tol), Start.BEST
     if any(answer.residual <= CLOSE for answer in tried):
-        yield limited("cone_newton", tol, STEPS), Start.BEST
+        yield chosen("cone_newton", tol, max_iter=STEPS), Start.BEST
     if problem.contacts <= MODEST:
-        yield polish(tol, problem.law), Start.BEST
+        # for what is left: of two equations the one that more often succeeds
+        equation = "alart_curnier" if problem.law == "coulomb" else "natural_map"
+        polish = chosen("cone_newton", tol, equation=equation, proximal=1e-3, max_iter=POLISH)
+        yield polish, Start.BEST
         yield named("cone_interior_point", tol), Start.AFRESH
-        yield polish(tol, problem.law), Start.LAST
+        yield polish, Start.LAST
     for turns, steps in TURNS:
-        yield limited("admm", tol, turns), Start.BEST
-        yield limited("cone_newton", tol, steps), Start.BEST
+        yield chosen("admm", tol, max_iter=turns), Start.BEST
+        yield chosen("cone_newton", tol, max_iter=steps), Start.BEST
 
 
 def cylinder_ladder(problem: CylinderProblem, tol: float) -> Rungs:
     if problem.contacts <= MOST_DENSE:
-        yield limited("cylinder_gauss_seidel", tol, FIRST), Start.BEST
+        yield chosen("cylinder_gauss_seidel", tol, max_iter=FIRST), Start.BEST
         yield named("cylinder_newton", tol), Start.BEST
     yield named("cylinder_gauss_seidel", tol), Start.BEST
 
 
 def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
-    yield patient_limit_surface(tol), Start.BEST
+    yield chosen("limit_surface_gauss_seidel", tol, patience=DISTRIBUTED), Start.BEST
     if problem.contacts <= MOST_DENSE:
         if isinstance(problem.surface, Ellipsoid) and not problem.sliding.any():
             yield named("limit_surface_interior_point", tol), Start.AFRESH
@@ -289,7 +293,7 @@ def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
             yield named("limit_surface_newton", tol), Start.BEST
         elif not problem.sliding.any():
             yield named("limit_surface_newton", tol), Start.ROUND
-    yield limited("limit_surface_gauss_seidel", tol, LONG), Start.BEST
+    yield chosen("limit_surface_gauss_seidel", tol, max_iter=LONG), Start.BEST
     if problem.contacts <= MOST_SEARCHED:
         from stickslip.solvers.existence import existence
 
@@ -313,27 +317,9 @@ class ModeSearch:
 
 
 @lru_cache(maxsize=64)
-def limited(method: str, tol: float, max_iter: int) -> Solver:
-    """A method with a limit of its own on iterations."""
-    return replace(named(method, tol), max_iter=max_iter)  # type: ignore[type-var]
-
-
-@lru_cache(maxsize=64)
-def patient_limit_surface(tol: float) -> Solver:
-    return replace(named("limit_surface_gauss_seidel", tol), patience=DISTRIBUTED)  # type: ignore[type-var]
-
-
-@lru_cache(maxsize=64)
-def patient_sweeps(tol: float, dimension: int) -> Solver:
-    patience = (PATIENCE // 2 if tol >= LOOSE else PATIENCE) * (3 if dimension == 2 else 1)
-    return replace(named("nsgs", tol), patience=patience)  # type: ignore[type-var]
-
-
-@lru_cache(maxsize=64)
-def polish(tol: float, law: str) -> Solver:
-    """Newton's method for what the interior point method left: of two equations the one that more often succeeds."""
-    equation = "alart_curnier" if law == "coulomb" else "natural_map"
-    return replace(named("cone_newton", tol), equation=equation, proximal=1e-3, max_iter=POLISH)  # type: ignore[type-var]
+def chosen(method: str, tol: float, **settings: Any) -> Solver:
+    """A method with settings of its own."""
+    return replace(named(method, tol), **settings)  # type: ignore[type-var]
 
 
 def start_of(start: Start, problem: Problem, tried: list[Solution], x0: Vector | None) -> Vector | None:

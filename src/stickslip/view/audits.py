@@ -10,7 +10,7 @@ from stickslip.analysis.audit import MEASURES, Audit
 from stickslip.checks import checked, instance
 from stickslip.checks import path as file_path
 from stickslip.view.comparisons import page
-from stickslip.view.figures import INK, check_path, write
+from stickslip.view.figures import INK, write
 from stickslip.view.trajectories import PALETTE, dress
 
 PANELS = (
@@ -23,9 +23,8 @@ PANELS = (
 @checked(audit=instance(Audit), path=file_path)
 def draw_audit(audit: Audit, path: str | os.PathLike[str]) -> None:
     """Velocities, penetration and the difference in acceleration, in panels with logarithmic axes."""
-    check_path(path)
     panels = [(label, names) for label, names in PANELS if names[0] in audit.measures]
-    sheet = page(8.6, 7.4, f"{audit.name}: contacts of {audit.title}")
+    sheet = page(8.6, 7.4, f"{audit.name}: contacts of {audit.title}", path)
     for axes, (label, names) in zip(sheet.subplots(len(panels), 1, sharex=True), panels, strict=True):
         for colour, name in zip(PALETTE, names, strict=False):
             values = np.where(audit.measures[name] > 0, audit.measures[name], np.nan)

@@ -17,23 +17,25 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from stickslip.engine.trajectory import Trajectory, body_index
+from stickslip.engine.trajectory import Trajectory
 from stickslip.scene.model import Floats
 from stickslip.sweeps.compare import Comparison
 from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
-from stickslip.view.trajectories import LINES, PALETTE, TOTAL, drawable, dress, legend, outline
+from stickslip.view.trajectories import LINES, PALETTE, TOTAL, draw_outline, drawable, dress, legend
 
 STRAIGHT = 0.02  # a path narrower than this share of its length is a line
 MARKS = "os^Dv<>P"
+THIN: dict[str, Any] = {"facecolor": "none", "linewidth": 0.9, "zorder": 1}
 REFERENCE_LINE: dict[str, Any] = {"color": TOTAL, "linewidth": 5.0, "solid_capstyle": "round"}
 
 
 def draw_comparison(comparison: Comparison, path: str | os.PathLike[str], title: str = "") -> None:
     """Paths at the coarsest and at the finest step, and the errors."""
-    check_path(path)
     steps = sorted({outcome.dt for outcome in comparison.outcomes}, reverse=True)
     shown = steps[:1] if len(steps) == 1 else [steps[0], steps[-1]]
-    figure = page(5.0 * len(shown) + 4.8, 5.8, title or f"{comparison.body} under several formulations of friction")
+    figure = page(
+        5.0 * len(shown) + 4.8, 5.8, title or f"{comparison.body} under several formulations of friction", path
+    )
     panels = figure.subplots(1, len(shown) + 1, width_ratios=[5.0] * len(shown) + [4.0])
     for axes, dt in zip(panels, shown, strict=False):
         draw_paths(axes, comparison, dt)
@@ -48,7 +50,10 @@ def draw_comparison(comparison: Comparison, path: str | os.PathLike[str], title:
     write(figure, path)
 
 
-def page(width: float, height: float, title: str) -> Figure:
+def page(width: float, height: float, title: str, path: str | os.PathLike[str] | None = None) -> Figure:
+    """An empty page; where it is for a path, that is one that a picture can be written to."""
+    if path is not None:
+        check_path(path)
     margins = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.10, wspace=0.04)
     figure = Figure(figsize=(width, height), dpi=110, facecolor=PAPER, layout=margins)
     figure.suptitle(title, x=0.015, ha="left", fontsize=13, color=INK, weight="bold")
@@ -75,9 +80,9 @@ def draw_paths(axes: Axes, comparison: Comparison, dt: float) -> None:
         axes.plot(across, up, color=colour, linewidth=1.5, zorder=3)
         axes.plot(across[-1:], up[-1:], markersize=6, markeredgecolor=PAPER, zorder=5, **look[outcome.name])
         if len(view) == 2:
-            draw_outline(axes, outcome.run, body, view, -1, colour)
+            draw_outline(axes, outcome.run, body, view, -1, edgecolor=(colour, 0.55), **THIN)
     if len(view) == 2:
-        draw_outline(axes, reference, body, view, 0, INK)
+        draw_outline(axes, reference, body, view, 0, edgecolor=(INK, 0.55), **THIN)
         dress(axes, f"{'xyz'[view[0]]} [m]", f"{'xyz'[view[1]]} [m]")
         axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.06)
@@ -99,13 +104,6 @@ def line(run: Trajectory, body: str, view: tuple[int, ...]) -> tuple[Floats, Flo
     if len(view) == 1:
         return run.time, position[:, view[0]]
     return position[:, view[0]], position[:, view[1]]
-
-
-def draw_outline(axes: Axes, run: Trajectory, body: str, view: tuple[int, ...], instant: int, colour: str) -> None:
-    i, state = body_index(run.header, body), run.state(instant)
-    for shape in np.flatnonzero(run.header.shape_body == i):
-        edge = drawable(outline(run.header, int(shape), state.position[i], state.quaternion[i], (view[0], view[1])))
-        axes.fill(*edge.T, facecolor="none", edgecolor=(colour, 0.55), linewidth=0.9, zorder=1)
 
 
 def share_limits(panels: Sequence[Axes]) -> None:

@@ -28,7 +28,7 @@ from stickslip.problems.friction_sets import nearest
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.view.comparisons import page
-from stickslip.view.figures import DASHED, INK, PAPER, check_path, write
+from stickslip.view.figures import DASHED, INK, PAPER, write
 from stickslip.view.trajectories import LINES, PALETTE, TOTAL, WRONG, dress
 
 RIM = 97  # points of a cone's rim
@@ -55,10 +55,11 @@ def draw_cone(
 ) -> None:
     """The generalized friction cone for one or more coefficients, in space (of a contact in space) and in the section
     through the normal and `direction`, which is where it jams first if nothing is said."""
-    check_path(path)
     frictions: Any = mu
     flat = len(coupling.W) == 2
-    sheet = page(WIDE if flat else 2 * WIDE, 5.6, title or f"Generalized friction cone, μ_jam = {coupling.mu_jam:.4g}")
+    sheet = page(
+        WIDE if flat else 2 * WIDE, 5.6, title or f"Generalized friction cone, μ_jam = {coupling.mu_jam:.4g}", path
+    )
     if not flat:
         space: Any = sheet.add_subplot(1, 2, 1, projection="3d")
         rims = [coupling.cone(one).surface(RIM) for one in frictions]
@@ -140,7 +141,6 @@ def draw_section(
 @checked(found=instance(Solvability), path=file_path, contact=whole, title=text)
 def draw_solutions(found: Solvability, path: str | os.PathLike[str], contact: int = 0, title: str = "") -> None:
     """Each solution as a diagram of one contact: the load δu₀, what contact forces add, and what comes of both."""
-    check_path(path)
     if contact >= found.problem.contacts:
         raise InputError(
             f"draw_solutions: contact is {contact}, expected a number below {found.problem.contacts}, the contacts"
@@ -151,7 +151,7 @@ def draw_solutions(found: Solvability, path: str | os.PathLike[str], contact: in
     heading = title or found.describe().splitlines()[0].split(" (")[0]
     if found.names:
         heading += f": {found.names[contact]}"
-    sheet = page(WIDE * across if across > 1 else 1.3 * WIDE, 4.6 * down, heading)
+    sheet = page(WIDE * across if across > 1 else 1.3 * WIDE, 4.6 * down, heading, path)
     e = plane_of(found, contact, d)
     for number, solution in enumerate(shown):
         draw_diagram(sheet.add_subplot(down, across, number + 1), found, solution, contact, d, e)
@@ -237,7 +237,6 @@ def draw_limit_surface(
 ) -> None:
     """What friction a contact can carry at its normal force, (c_t, c_o, c_r), and the load that it does carry; `forces`
     (4 nc,) of all contacts."""
-    check_path(path)
     if contact >= problem.contacts:
         raise InputError(f"draw_limit_surface: contact is {contact}, expected a number below {problem.contacts}")
     c = vector("draw_limit_surface", "forces", forces, problem.size).reshape(-1, 4)[contact]
@@ -245,7 +244,7 @@ def draw_limit_surface(
     load = c[1:]
     share = gauge_of(problem, contact, float(c[0]), load)
     heading = title or f"Limit surface at {c[0]:.4g} N; the load takes {100 * share:.3g} % of it"
-    sheet = page(2 * WIDE, 5.0, heading)
+    sheet = page(2 * WIDE, 5.0, heading, path)
     space: Any = sheet.add_subplot(1, 2, 1, projection="3d")
     x, y, z = surface
     space.plot_surface(x, y, z, color=PALETTE[0], alpha=0.22, linewidth=0.2, edgecolor=PAPER)

@@ -15,7 +15,7 @@ from stickslip.checks import checked, instance, text
 from stickslip.checks import path as file_path
 from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
-from stickslip.view.figures import GROUND, INK, PAPER, check_path, write
+from stickslip.view.figures import GROUND, INK, PAPER, write
 from stickslip.view.trajectories import PALETTE, dress
 
 ROUND = (1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0)  # levels in each decade
@@ -28,8 +28,7 @@ MU_JAM = r"$\mu_\mathrm{jam}$"
 @checked(jam_map=instance(JamMap), path=file_path, title=text)
 def draw_jam_map(jam_map: JamMap, path: str | os.PathLike[str], title: str = "") -> None:
     """Draw a map; `title` is its heading."""
-    check_path(path)
-    figure = page(7.6, 5.6, title or f"{jam_map.family.name}: friction from which on it jams")
+    figure = page(7.6, 5.6, title or f"{jam_map.family.name}: friction from which on it jams", path)
     axes = figure.subplots()
     if len(jam_map.axes) == 1:
         draw_line(axes, jam_map)

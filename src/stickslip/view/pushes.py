@@ -12,7 +12,7 @@ from stickslip.analysis.pushing import JammingDiagram
 from stickslip.checks import checked, instance, text
 from stickslip.checks import path as file_path
 from stickslip.view.comparisons import page
-from stickslip.view.figures import INK, check_path, write
+from stickslip.view.figures import INK, write
 from stickslip.view.trajectories import PALETTE, WRONG, dress
 
 MOST_NAMED = 8  # states of contact that the legend lists
@@ -21,9 +21,8 @@ MOST_NAMED = 8  # states of contact that the legend lists
 @checked(diagram=instance(JammingDiagram), path=file_path, title=text)
 def draw_jamming_diagram(diagram: JammingDiagram, path: str | os.PathLike[str], title: str = "") -> None:
     """Pushes that are held, in a colour for each state of contact; a state that wedges is hatched. White goes on."""
-    check_path(path)
     wedge = ", and it wedges" if diagram.wedges else ""
-    sheet = page(8.6, 6.0, title or f"{diagram.now.name}: pushes that jam{wedge}")
+    sheet = page(8.6, 6.0, title or f"{diagram.now.name}: pushes that jam{wedge}", path)
     axes = sheet.subplots()
     draw_states(axes, diagram)
     write(sheet, path)

@@ -207,21 +207,23 @@ def strongest(table: ContactTable) -> ContactTable:
 def strips(run: Trajectory, solids: Solids, bins: int = BINS) -> dict[str, Any]:
     """Over the steps, gathered into bins: the largest residual, how its worst step ended, the energy at its end and the
     contacts that are open, stick and slip then."""
-    n = len(run)
-    edges = np.unique(np.linspace(0, n, min(bins, n) + 1).round().astype(np.int64))
-    first, last = edges[:-1], edges[1:] - 1
-    if n == 0:
-        first = last = np.zeros(0, np.int64)
+    first, last = bins_of(len(run), bins)
     kinetic, potential = run.kinetic[last + 1], solids.potentials(run, last + 1)
     lowest = np.min(potential[np.isfinite(potential)], initial=math.inf)
     return {
         "time": run.time[last + 1],
-        "residual": np.maximum.reduceat(run.residual, first) if n else np.zeros(0),
-        "mark": np.maximum.reduceat(marks(run), first) if n else np.zeros(0, np.uint8),
+        "residual": np.maximum.reduceat(run.residual, first),
+        "mark": np.maximum.reduceat(marks(run), first),
         "kinetic": kinetic,
         "potential": potential - (lowest if math.isfinite(lowest) else 0.0),
-        "counts": counts(run)[last] if n else np.zeros((0, 3), np.int32),
+        "counts": counts(run)[last],
     }
+
+
+def bins_of(steps: int, bins: int = BINS) -> tuple[Integers, Integers]:
+    """The first and the last step of each bin."""
+    edges = np.unique(np.linspace(0, steps, min(bins, steps) + 1).round().astype(np.int64))
+    return edges[:-1], edges[1:] - 1
 
 
 def marks(run: Trajectory) -> NDArray[np.uint8]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from stickslip.errors import InputError
 from stickslip.view.comparisons import MARKS, page
-from stickslip.view.figures import GROUND, INK, check_path, write
+from stickslip.view.figures import GROUND, INK, write
 from stickslip.view.trajectories import PALETTE, dress, labelled, legend
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ def draw_lines(
 ) -> Figure:
     """y over x, a line for each value of hue; where several runs share a point their mean, and a band from the least to
     the greatest."""
-    if path is not None:
-        check_path(path)
     across, up = columns(sweep, x, y)
     colour = np.zeros(len(sweep)) if hue is None else one_column(sweep, hue)
-    figure = page(7.6, 5.2, title or f"{y} over {x}")
+    figure = page(7.6, 5.2, title or f"{y} over {x}", path)
     axes = figure.subplots()
     values = list(dict.fromkeys(colour.tolist()))
     if len(values) > len(PALETTE):
@@ -61,8 +59,6 @@ def draw_line(axes: Axes, x: Any, y: Any, colour: Any, mark: str, name: str) -> 
 
 def draw_map(sweep: Sweep, x: str, y: str, z: str, path: str | os.PathLike[str] | None, title: str) -> Figure:
     """z over the values of x and y as colours, the mean where several runs share a point."""
-    if path is not None:
-        check_path(path)
     right, up = one_column(sweep, x), one_column(sweep, y)
     _, value = columns(sweep, x, z)
     across, up_values = ordered(right), ordered(up)
@@ -75,7 +71,7 @@ def draw_map(sweep: Sweep, x: str, y: str, z: str, path: str | os.PathLike[str] 
             here = known & (right == a) & (up == b)
             if here.any():
                 picture[i, j] = value[here].mean()
-    figure = page(7.6, 5.6, title or f"{z} over {x} and {y}")
+    figure = page(7.6, 5.6, title or f"{z} over {x} and {y}", path)
     axes = figure.subplots()
     dress(axes, x, y)
     axes.grid(False)

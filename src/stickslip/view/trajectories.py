@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from stickslip.engine.recorder import SCENE, Header
-from stickslip.engine.trajectory import ContactTable, Trajectory, counted
+from stickslip.engine.trajectory import ContactTable, Named, Trajectory, body_index, counted
 from stickslip.errors import InputError
 from stickslip.problems.contact_states import State
 from stickslip.scene.model import Floats, Integers, Kind, Shape
@@ -137,7 +137,10 @@ def mark_few(figure: Figure, axes: Axes, run: Trajectory, moving: Integers, line
     for body, line, colour in zip(moving, lines, PALETTE, strict=False):
         axes.plot(*line[:1].T, color=colour, zorder=4, **START)
         axes.plot(*line[-1:].T, color=colour, zorder=5, **END)
-        draw_outlines(axes, run, int(body), (0, 2) if run.header.planar else (0, 1), colour)
+        view = (0, 2) if run.header.planar else (0, 1)
+        for instant, strength in ((0, 0.35), (-1, 0.8)):  # faint at the start
+            look = {"facecolor": (colour, 0.08 * strength), "edgecolor": (colour, strength)}
+            draw_outline(axes, run, int(body), view, instant, linewidth=1.0, zorder=2, **look)
         handles.append(Line2D([], [], color=colour, linewidth=1.8, label=run.header.names[body]))
     handles += [Line2D([], [], color=INK, linestyle="", label=label, **mark) for label, mark in MARKS.items()]
     legend(figure, handles)
@@ -150,15 +153,12 @@ def mark_many(figure: Figure, axes: Axes, lines: Floats) -> None:
     legend(figure, [path, Line2D([], [], color=INK, linestyle="", label="end", **SMALL)])
 
 
-def draw_outlines(axes: Axes, run: Trajectory, body: int, view: tuple[int, int], colour: str) -> None:
-    """The shapes of a body as they are seen, at the start (faint) and at the end."""
-    for instant, strength in ((0, 0.35), (-1, 0.8)):
-        state = run.state(instant)
-        for shape in np.flatnonzero(run.header.shape_body == body):
-            edge = drawable(outline(run.header, int(shape), state.position[body], state.quaternion[body], view))
-            axes.fill(
-                *edge.T, facecolor=(colour, 0.08 * strength), edgecolor=(colour, strength), linewidth=1.0, zorder=2
-            )
+def draw_outline(axes: Axes, run: Trajectory, body: Named, view: tuple[int, ...], instant: int, **look: Any) -> None:
+    """The shapes of a body as they are seen at an instant."""
+    i, state = body_index(run.header, body), run.state(instant)
+    for shape in np.flatnonzero(run.header.shape_body == i):
+        edge = drawable(outline(run.header, int(shape), state.position[i], state.quaternion[i], (view[0], view[1])))
+        axes.fill(*edge.T, **look)
 
 
 def outline(header: Header, shape: int, centre: Floats, quaternion: Floats, view: tuple[int, int]) -> Floats:
