@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scene_arrays import box, capsule, contacts_of, cylinder, model_of, plane, random_turn, sphere, state_of
 
-from stickslip.collision.broadphase import FEW, find_contacts, workspace
+from stickslip.collision.broadphase import FEW, fill_grids, find_contacts, neighbours, workspace
 from stickslip.collision.contacts import room_for
+from stickslip.collision.placement import HALF
 from stickslip.scene.model import Kind
 
 FREE, MOVING, STATIC = Kind.FREE, Kind.MOVING, Kind.STATIC
@@ -61,6 +62,35 @@ def test_a_thousand_spheres_against_all_distances(far):
     np.testing.assert_array_equal(contacts.shape_a, a)
     np.testing.assert_array_equal(contacts.shape_b, b)
     np.testing.assert_allclose(contacts.gap, gaps[a, b] + 0.02, atol=1e-14)
+
+
+@pytest.mark.parametrize("stretch", [(1, 1, 1), (1e6, 1, 1), (1, 1e3, 1e9), (1e-3, 1e-3, 1e-3)])
+def test_grids_of_any_proportion_find_all_boxes_that_meet(stretch):
+    """Boxes of sizes from 1 mm to 1 m in a space of any shape, against all pairs."""
+    rng = np.random.default_rng(2)
+    sizes, positions = 10.0 ** rng.uniform(-3, 0, 400), rng.uniform(-1, 1, (400, 3)) * stretch
+    positions[300:] = positions[:100] + sizes[:100, None] * rng.uniform(-1, 1, (100, 3))
+    work = workspace(model_of([sphere(r) for r in sizes]))
+    apart = np.abs(positions[:, None] - positions).max(axis=2) - sizes[:, None] - sizes
+    work.table[:, :3], work.table[:, HALF : HALF + 3] = positions, sizes[:, None]
+    _, others, key, spare, counts, widest, origin, bits, begun, box = work.grids
+    pairs = np.zeros((100_000, 2), np.int64)
+    fill_grids(work.table, others, key, spare, counts, widest, origin, bits, box)
+    found = neighbours(others, key, widest, origin, bits, begun, box, pairs, np.int64(0))
+    assert 50 < found < 100_000
+    assert sorted(map(tuple, pairs[:found].tolist())) == list(zip(*np.nonzero(np.tril(apart <= 0, -1)), strict=True))
+
+
+def test_how_a_sphere_is_turned_changes_no_bit():
+    rng = np.random.default_rng(3)
+    model, positions, _ = spheres(rng, 200, spread=0.3)
+    level, turned = (
+        contacts_of(model, state_of(positions, turns), 0.01, capacity=2000)
+        for turns in ([(1, 0, 0, 0)] * 200, [random_turn(rng) for _ in range(200)])
+    )
+    assert level.gap.size > 200
+    for a, b in zip(level, turned, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_more_pairs_than_there_was_room_for():

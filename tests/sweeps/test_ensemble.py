@@ -90,6 +90,16 @@ def test_bits_do_not_depend_on_threads_or_neighbours():
         np.testing.assert_array_equal(one.position(body), backwards.position(body)[::-1])
 
 
+def test_energies_are_those_of_simulate():
+    scene, speeds = dice(), np.linspace(-2.0, 2.0, 3)
+    copies = ss.ensemble(scene, 0.1, 1e-2, samples={"die.velocity.x": speeds, "gravity.z": [-9.81, 0.0, -2.0]}, every=1)
+    for i, (speed, down) in enumerate(zip(speeds, copies.gravity[:, 2], strict=True)):
+        run = ss.simulate(varied(scene, {"die.velocity.x": float(speed), "gravity.z": float(down)}), 0.1, 1e-2)
+        np.testing.assert_array_equal(copies.kinetic[i], run.kinetic)
+        np.testing.assert_array_equal(copies.potential[i], run.potential)
+        np.testing.assert_array_equal(copies.energy[i], run.energy)
+
+
 def test_a_grid_and_the_start_and_end():
     found = ss.ensemble(dice(), 0.1, 1e-2, {"friction": [0.1, 0.9], "die.velocity.x": [1.0, 2.0]})
     assert found.position("die").shape == (4, 2, 3)
@@ -118,6 +128,7 @@ def test_a_copy_that_fails_ends_alone():
         ({"dice.velocity": [[1, 0, 0]]}, {}, "the scene has no parameter 'dice.velocity'"),
         ({"die.velocity": [[1.0, 0.0]]}, {}, "velocity has values of shape (2,), expected three numbers each"),
         ({"die.velocity": [[1.0, 0.0, np.nan]]}, {}, "velocity has entries that are not finite"),
+        ({"gravity.z": [1.0, 1e101]}, {}, "Scene: gravity has entries that are not finite or huge"),
         ({"table.velocity": [[1.0, 0.0, 0.0]]}, {}, "body 'table': velocity varies, expected a body that moves"),
         ({"friction": [0.5, -0.5]}, {}, "ensemble: friction is -0.5, expected a number >= 0"),
         ({"friction": ["much"]}, {}, "ensemble: friction has values that are no numbers"),
@@ -133,6 +144,12 @@ def test_bad_input_is_one_sentence(samples, settings, sentence):
     with pytest.raises(InputError) as error:
         ss.ensemble(dice(), 0.1, 1e-2, samples=samples, **settings)
     assert sentence in str(error.value)
+
+
+def test_a_joint_is_made_where_its_bodies_start():
+    for name, value in (("leaf.position", (0.5, 0, 1.1)), ("leaf.orientation", (1, 0.1, 0, 0))):
+        with pytest.raises(InputError, match=f"ensemble: {name} varies, expected a body without joints"):
+            ss.ensemble(door(), 0.1, 1e-2, samples={name: [value]})
 
 
 def test_functions_are_for_sweeps():

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 import stickslip as ss
 from stickslip.cli import main
 from stickslip.errors import InputError
+from stickslip.sweeps.plan import plan_of
+from stickslip.sweeps.scenes import Measures, SceneRun
 
 GRAVITY = 9.81
 
@@ -57,6 +59,75 @@ def test_a_run_of_a_sweep_is_the_run_of_simulate(block, tmp_path):
         ss.sweep(block, {"friction": [0.5]}, duration=0.1, dt=1e-2).run(0)
 
 
+ENDS = ["block.position", "block.velocity.x:end", "block.spin:end", "block.speed", "energy", "kinetic", "potential:end",
+        "residual", "velocity_error:max", "steps", "inexact", "failures"]  # fmt: skip
+VARIED = {
+    "materials": {"friction": [0.0, 0.3, 0.9], "block.velocity.x": [0.5, 1.0]},
+    "gravity": {"gravity.z": [-1.0, -9.81, 3.0], "block.restitution": [0.0, 0.5]},
+    "starts": {"block.position.z": [0.1, 0.15], "block.spin": [(1, 2, 3), (0, 0, 9)], "dt": [1e-2, 5e-3]},
+    "laws": {"law": [ss.Coulomb(), ss.Box(), "coulomb"], "friction": [0.2, 0.7]},
+}
+
+
+@pytest.mark.parametrize("over", VARIED.values(), ids=VARIED)
+def test_runs_made_at_once_have_the_bits_of_those_made_one_by_one(block, over):
+    settings = {"dt": 1e-2, "duration": 0.2} | {name: None for name in over if name == "dt"}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    plan, measure = plan_of(over, None, 1), Measures(tuple(ENDS))
+    given = [{**settings, **plan.parameters(i)} for i in range(len(plan))]
+    assert len(SceneRun(block).at_once(measure, given)) == len(plan)  # all are
+    found = ss.sweep(block, over, measure=ENDS, **settings)
+    alone = ss.sweep(block, over, measure=lambda run: measure(run), **settings)  # a function: one by one
+    assert found.done.size == alone.done.size == len(plan)
+    for name in ENDS:
+        np.testing.assert_array_equal(found[name], alone[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("over", "measure"),
+    [
+        ({"block.mass": [1.0, 2.0]}, ["energy"]),
+        ({"friction": [0.1, 0.2]}, ["contacts"]),
+        ({"friction": [0.1, 0.2]}, ["block.position.z:max"]),
+        ({"friction": [0.1, 0.2]}, ["block.turn"]),
+    ],
+)
+def test_what_an_ensemble_cannot_vary_or_keep_is_run_one_by_one(block, over, measure):
+    plan = plan_of(over, None, 1)
+    given = [{"dt": 1e-2, "duration": 0.1, **plan.parameters(i)} for i in range(2)]
+    assert not SceneRun(block).at_once(Measures(tuple(measure)), given)
+    assert ss.sweep(block, over, measure=measure, dt=1e-2, duration=0.1).done.size == 2
+
+
+def test_a_body_that_hangs_on_a_joint_may_start_elsewhere():
+    """A pendulum whose pivot stays: its length is how far it starts from there, so it swings as that says."""
+    scene = ss.Scene()
+    bob = scene.add_sphere(radius=0.05, mass=1.0, position=(0, 0, -1.0), velocity=(0.1, 0, 0), name="bob")
+    scene.add_hinge(bob, position=(0, 0, 0), axis=(0, 1, 0))
+    lengths = np.array([0.5, 1.0, 2.0])
+    found = ss.sweep(scene, {"bob.position.z": -lengths}, measure="bob.position", duration=0.5, dt=1e-3)
+    np.testing.assert_allclose(np.linalg.norm(found["bob.position"], axis=1), lengths, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("over", "reason"),
+    [
+        ({"block.velocity.x": [1.0, 1e101, 2.0]}, "velocity is (1e+101, 0.0, 0.0), expected three finite numbers"),
+        ({"gravity.z": [-1.0, np.nan, -2.0]}, "gravity is (0.0, 0.0, nan), expected three finite numbers"),
+        ({"law": ["box", "bocks", "coulomb"], "friction": [0.1, 0.2]}, "friction is 'bocks', expected one of coulomb"),
+        (
+            {"block.position.z": [5.0, 0.1, 6.0], "solver": [ss.NSGS(max_iter=1)], "tol": [1e-15], "accept": [1e-15]},
+            "was not solved: NSGS",
+        ),
+    ],
+)
+def test_what_cannot_be_run_at_once_among_others_says_why(block, over, reason):
+    with pytest.warns(ss.FailedRuns):
+        found = ss.sweep(block, over, measure="block.position.x", duration=0.1, dt=1e-2)
+    assert found.failed.tolist() == ([2, 3] if "law" in over else [1])
+    assert reason in found.reason(int(found.failed[0]))
+
+
 def test_a_measure_may_be_a_function(block):
     def slipped(run):
         return {"way": run.position("block")[-1, 0], "posed by": run.header.formulation}
@@ -92,6 +163,11 @@ def test_steps_that_fail_leave_no_files(block, tmp_path, monkeypatch):
         ({"over": {"friction": [1.0]}, "measure": "block.speed.x"}, "sweep: measure is 'block.speed.x'"),
         ({"over": {"friction": [1.0]}, "measure": "energy:last"}, "expected end, max, min, mean after the colon"),
         ({"over": {"friction": [1.0]}, "measure": 3}, "sweep: measure is 3"),
+        ({"over": {"block.speed.x": [1.0]}, "measure": "energy"}, "the scene has no parameter 'block.speed.x'"),
+        (
+            {"over": {"block.velocity.x": [1.0]}, "measure": "block.velocity.x"},
+            "sweep: block.velocity.x is varied and measured, expected another name, such as block.velocity.x:end",
+        ),
     ],
 )
 def test_names_are_checked_before_anything_runs(block, arguments, sentence):

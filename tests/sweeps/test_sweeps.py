@@ -62,6 +62,16 @@ def test_random_numbers_depend_on_the_number_of_the_run_alone():
     assert not np.array_equal(ss.sweep(noisy, over={"speed": [1.0, 2.0]}, repeat=50, seed=4)["value"], found["value"])
 
 
+def test_a_grid_over_nothing_is_one_run_or_its_repetitions():
+    assert ss.sweep(lambda: 2.0, over={})["value"].tolist() == [2.0]
+    assert ss.sweep(lambda rng: rng.random(), repeat=3)["repetition"].tolist() == [0, 1, 2]
+
+
+def test_random_numbers_are_nothing_to_vary():
+    with pytest.raises(InputError, match="sweep: rng varies or is fixed, expected another name"):
+        ss.sweep(lambda rng: rng, over={"rng": [1, 2]})
+
+
 def test_a_run_that_raises_is_a_row_with_its_reason(tmp_path):
     with pytest.warns(ss.FailedRuns, match="3 of 20 runs failed, the first is run 3: ZeroDivisionError: there is noth"):
         found = ss.sweep(sometimes, over={"number": range(20)}, out=tmp_path / "table.h5")

@@ -3,8 +3,12 @@
 Two shapes can touch where the boxes about them, grown by the reach of their bodies, overlap. Few shapes are compared
 each with each. Many go into grids: one for each power of two in the size of their boxes, its cells as wide as the
 widest of those. The boxes of a grid that meet a given one then have their centres in the cells next to it. A shape is
-looked up in the grid of its own size and in all coarser ones; the cells are kept in a hash table. This takes time
-proportional to the shapes and to the sizes (powers of two) that occur, and the same order of contacts every time.
+looked up in the grid of its own size and in all coarser ones.
+
+Shapes are sorted by grid and cell, x before y before z, as words in a dictionary. What may meet a shape then lies in up
+to nine runs, one for each column of cells along z that is near, and where a run begins is found from where it began for
+the shape before. So all passes go through memory from one end to the other, nothing is hashed, and time is proportional
+to the shapes and to the sizes (powers of two) that occur. The order of contacts is the same every time.
 
 Planes have no box: they are compared with all others by the distance of the centre.
 """
@@ -30,9 +34,8 @@ Booleans = NDArray[np.bool_]
 FEW = 24  # shapes that are compared each with each
 LEVELS = 64  # powers of two in the size of boxes, from 2^-40
 FINEST = -40
-BLOCK_BITS = 3  # of that within a block of cells
-PERIOD = 1024  # blocks along an axis that are told apart when they are counted
-CELL_BITS = 19  # of a cell's number along each axis; cells 2^19 apart share a key, and only then
+KEY_BITS = 62  # where they do not suffice, cells are wider
+DIGIT = 11  # bits of it at most by which shapes are sorted at a time
 
 
 class Grids(NamedTuple):
@@ -40,14 +43,14 @@ class Grids(NamedTuple):
 
     planes: Integers  # the shapes that are planes
     others: Integers  # and those that are not
-    key: Integers  # (ns,)   which cell a shape is in, of which grid
-    seen: Booleans  # (3, PERIOD)   whether there are blocks at such a number along an axis, up to a multiple of PERIOD
-    bits: Integers  # (3,)   of the numbers of blocks along each axis by which they lie side by side, see `bucket_of`
+    key: Integers  # (ns,)   of others, sorted: its grid, the cell it is in, and its number among them
+    spare: Integers  # (ns,)   room to sort
+    counts: Integers  # (2^DIGIT,)   likewise
     widest: Floats  # (LEVELS,)   width of the widest box in a grid, and of its cells   [m]
-    start: Integers  # (power of two + 1,)   where the shapes of a bucket start in `order`
-    order: Integers  # (ns,)   shapes by bucket
-    cell: Integers  # (ns,)   their keys, in this order
-    box: Floats  # (ns, 6)   and the centres and half lengths of the boxes about them
+    origin: Floats  # (3,)   where cells are counted from   [m]
+    bits: Integers  # (4,)   of a cell's number along each axis, and of a shape's
+    begun: Integers  # (LEVELS, 4, 4)   where the run in a column began for the shape before, by grid and column
+    box: Floats  # (ns, 6)   the centres and half lengths of the boxes about the shapes, by key
 
 
 class Workspace(NamedTuple):
@@ -83,12 +86,12 @@ def workspace(model: Model) -> Workspace:
         planes=np.flatnonzero(kind == PLANE),
         others=np.flatnonzero(kind != PLANE),
         key=np.zeros(count, np.int64),
-        seen=np.zeros((3, PERIOD), np.bool_),
-        bits=np.zeros(3, np.int64),
+        spare=np.zeros(count, np.int64),
+        counts=np.zeros(1 << DIGIT, np.int64),
         widest=np.zeros(LEVELS),
-        start=np.zeros((1 << (2 * count).bit_length()) + 1, np.int64),
-        order=np.zeros(count, np.int64),
-        cell=np.zeros(count, np.int64),
+        origin=np.zeros(3),
+        bits=np.zeros(4, np.int64),
+        begun=np.zeros((LEVELS, 4, 4), np.int64),
         box=np.zeros((count, 6)),
     )
     return Workspace(
@@ -151,14 +154,14 @@ def near_pairs(kind, table, body, free, apart, bodies, grids, pairs, ordered):
     if kind.size <= FEW:
         found = each_with_each(kind, table, pairs)
         return leave_out(pairs, found, table, body, free, apart, bodies)
-    planes, others, key, seen, bits, widest, start, order, cell, box = grids
-    fill_grids(table, others, key, seen, bits, widest, start, order, cell, box)
+    planes, others, key, spare, count, widest, origin, bits, begun, box = grids
+    fill_grids(table, others, key, spare, count, widest, origin, bits, box)
     found = over_planes(table, planes, others, pairs)
-    found = neighbours(others.size, bits, widest, start, order, cell, box, pairs, found)
+    found = neighbours(others, key, widest, origin, bits, begun, box, pairs, found)
     if found > pairs.shape[0]:
         return found
     found = leave_out(pairs, found, table, body, free, apart, bodies)
-    sort_pairs(pairs, found, order, ordered)
+    sort_pairs(pairs, found, spare, ordered)
     return found
 
 
@@ -183,8 +186,8 @@ def each_with_each(kind, table, pairs):
 def over_planes(table, planes, others, pairs):
     """The near pairs with planes. Returns how many, be there room for them in `pairs` or not."""
     found = NONE
-    for p in planes:
-        for s in others:
+    for s in others:
+        for p in planes:
             if over_plane(table, s, p):
                 found = add_pair(pairs, found, s, p)
     return found
@@ -235,130 +238,165 @@ def leave_out(pairs, found, table, body, free, apart, bodies):
 
 
 @kernel
-def fill_grids(table, others, key, seen, bits, widest, start, order, cell, box):
-    """Sort the shapes into the buckets of their cells, within a bucket by number."""
+def fill_grids(table, others, key, spare, count, widest, origin, bits, box):
+    """Sort the shapes by grid and cell."""
     widest[:] = 0.0
-    for s in others:
+    origin[:] = np.inf
+    x_1 = y_1 = z_1 = -np.inf
+    for k in range(others.size):
+        s = others[k]
         width = 2.0 * max(table[s, HALF], table[s, HALF + 1], table[s, HALF + 2])
         level = min(LEVELS - 1, max(0, math.frexp(width)[1] - FINEST))
-        key[s], widest[level] = level, max(widest[level], width)
-    seen[:] = False
-    for s in others:
-        per_cell = 1.0 / widest[key[s]]
-        x, y, z = table[s, 0] * per_cell, table[s, 1] * per_cell, table[s, 2] * per_cell
-        key[s] = key_of(key[s], math.floor(x), math.floor(y), math.floor(z))
-        for axis in range(3):
-            seen[axis, key[s] >> (2 - axis) * CELL_BITS + BLOCK_BITS & PERIOD - 1] = True
-    share_bits(seen, start.size - 1, bits)
-    start[:] = 0
-    for s in others:
-        start[bucket_of(key[s], start.size - 1, bits[0], bits[1], bits[2])] += 1
-    total = 0
-    for k in range(start.size):
-        total += start[k]
-        start[k] = total
-    for k in range(others.size - 1, -1, -1):
-        s = others[k]
-        bucket = bucket_of(key[s], start.size - 1, bits[0], bits[1], bits[2])
-        start[bucket] -= 1
-        order[start[bucket]] = s
+        key[k], widest[level] = level, max(widest[level], width)
+        x, y, z = table[s, 0], table[s, 1], table[s, 2]
+        if abs(x) + abs(y) + abs(z) < np.inf:
+            x_1, y_1, z_1 = max(x_1, x), max(y_1, y), max(z_1, z)
+            origin[0], origin[1], origin[2] = min(origin[0], x), min(origin[1], y), min(origin[2], z)
+    finest, coarsest = occupied(widest)
+    x_1, y_1, z_1 = x_1 - origin[0], y_1 - origin[1], z_1 - origin[2]
+    total = share_bits(x_1, y_1, z_1, others.size, coarsest - finest, widest[finest], widest, bits)
     for k in range(others.size):
-        s = order[k]
-        cell[k] = key[s]
+        s, level = others[k], key[k]
+        per_cell = 1.0 / widest[level]
+        x = number(table[s, 0] - origin[0], per_cell, bits[0])
+        y = number(table[s, 1] - origin[1], per_cell, bits[1])
+        z = number(table[s, 2] - origin[2], per_cell, bits[2])
+        key[k] = ((((level - finest) << bits[0] | x) << bits[1] | y) << bits[2] | z) << bits[3] | k
+    sort_keys(others.size, bits[3], total, key, spare, count)
+    for k in range(others.size):
+        s = others[key[k] & (1 << bits[3]) - 1]
         for r in range(3):
             box[k, r], box[k, 3 + r] = table[s, r], table[s, HALF + r]
 
 
 @kernel
-def key_of(level, x, y, z):
-    mask = (1 << CELL_BITS) - 1
-    return (((level << CELL_BITS | (x & mask)) << CELL_BITS) | (y & mask)) << CELL_BITS | (z & mask)
+def occupied(widest):
+    """The finest and the coarsest grid that has shapes."""
+    finest, coarsest = 0, LEVELS - 1
+    while finest < LEVELS - 1 and widest[finest] == 0.0:
+        finest += 1
+    while coarsest > finest and widest[coarsest] == 0.0:
+        coarsest -= 1
+    return finest, coarsest
 
 
 @kernel
-def share_bits(seen, buckets, bits):
-    """As many bits for the numbers of blocks along each axis as there are blocks along it, as far as buckets go; the
-    longest axes give first."""
-    left = 0
-    for axis in range(3):
-        blocks, bits[axis] = 0, 0
-        for k in range(PERIOD):
-            blocks += seen[axis, k]
-        while 1 << bits[axis] < blocks:
-            bits[axis] += 1
-        left += bits[axis]
-    while left > 0 and 1 << left + 3 * BLOCK_BITS > buckets:
-        longest = 0
-        for axis in range(1, 3):
-            if bits[axis] > bits[longest]:
-                longest = axis
-        bits[longest] -= 1
-        left -= 1
+def share_bits(x, y, z, size, levels, width, widest, bits):
+    """The bits of numbers: of cells along each axis, where shapes are up to x, y and z apart and cells as wide as those
+    of the finest grid, and of shapes. Cells become wider where these are too many. Returns how many there are in all,
+    with those of the grid."""
+    rest = bits[3] = bits_of(size - 1.0)
+    rest += bits_of(levels)
+    bits[0], bits[1], bits[2] = bits_of(x / width), bits_of(y / width), bits_of(z / width)
+    while rest + bits[0] + bits[1] + bits[2] > KEY_BITS:
+        for axis in range(3):
+            bits[axis] = max(0, bits[axis] - 1)
+        for level in range(LEVELS):
+            widest[level] *= 2.0
+    return rest + bits[0] + bits[1] + bits[2]
 
 
 @kernel
-def bucket_of(key, buckets, b_x, b_y, b_z):
-    """Cells that are near have buckets that are near: a block of 8 × 8 × 8 cells has 512 in a row, and blocks side by
-    side, up to 2^b of them along each axis, lie in rows as well, so that a pass over the buckets goes through space and
-    finds what is about a shape in the cache. What is further away lies anywhere, shuffled, lest shapes in regular
-    places share buckets."""
-    inside = (1 << BLOCK_BITS) - 1
-    level = key >> 3 * CELL_BITS
-    along = (1 << CELL_BITS - BLOCK_BITS) - 1
-    x, y, z = key >> 2 * CELL_BITS & inside, key >> CELL_BITS & inside, key & inside
-    k_x, k_y, k_z = (
-        key >> 2 * CELL_BITS + BLOCK_BITS & along,
-        key >> CELL_BITS + BLOCK_BITS & along,
-        key >> BLOCK_BITS & along,
-    )
-    near = ((k_x & (1 << b_x) - 1) << b_y | k_y & (1 << b_y) - 1) << b_z | k_z & (1 << b_z) - 1
-    far = ((level << 19 | k_x >> b_x) << 19 | k_y >> b_y) << 19 | k_z >> b_z
-    far ^= far >> 31
-    far = (far * 0x1E3779B97F4A7C15) & 0x7FFFFFFFFFFFFFFF
-    cell = (x << 2 * BLOCK_BITS | y << BLOCK_BITS | z) ^ (far >> 20 & (1 << 3 * BLOCK_BITS) - 1)
-    return (near + (far >> 30) << 3 * BLOCK_BITS | cell) & (buckets - 1)
+def bits_of(greatest):
+    """Of whole numbers up to the greatest."""
+    bits = 0
+    while bits < KEY_BITS and greatest >= 2.0**bits:
+        bits += 1
+    return bits
 
 
 @kernel
-def neighbours(count, bits, widest, start, order, cell, box, pairs, found):
-    """Add the pairs of each shape with those in coarser grids, and with those in its own cell and half of those about.
+def number(x, per_cell, bits):
+    """Of the cell at x along an axis; the first or the last one beyond them."""
+    return min(max(math.floor(x * per_cell), 0), (1 << bits) - 1)
 
-    The other half looks for it: a cell comes after another where it has the greater number along x, or the same and
-    the greater along y, or both the same and the greater along z. Shapes are taken in the order of buckets, so that
-    what is about the next one is still in the cache, whatever their numbers.
-    """
-    b_x, b_y, b_z = bits[0], bits[1], bits[2]
-    for i in range(count):
+
+@kernel
+def sort_keys(size, first, total, key, spare, count):
+    """By counting digits from bit `first` on, an even number of them: the keys end where they were."""
+    pairs = (total - first + 2 * DIGIT - 1) // (2 * DIGIT)
+    digit = (total - first + 2 * pairs - 1) // (2 * pairs) if pairs > 0 else 0
+    for k in range(pairs):
+        by_digit(size, first + 2 * k * digit, digit, key, spare, count)
+        by_digit(size, first + (2 * k + 1) * digit, digit, spare, key, count)
+
+
+@kernel
+def by_digit(size, shift, digit, key, by_key, count):
+    last = (1 << digit) - 1
+    count[: last + 1] = 0
+    for k in range(size):
+        count[key[k] >> shift & last] += 1
+    total = 0
+    for d in range(last + 1):
+        count[d], total = total, total + count[d]
+    for k in range(size):
+        d = key[k] >> shift & last
+        by_key[count[d]] = key[k]
+        count[d] += 1
+
+
+@kernel
+def neighbours(others, key, widest, origin, bits, begun, box, pairs, found):
+    """Add the pairs of each shape with those in coarser grids, and with those behind it in the order of its own."""
+    size, b_x, b_y, b_z, b = others.size, bits[0], bits[1], bits[2], bits[3]
+    finest, coarsest = occupied(widest)
+    begun[finest : coarsest + 1] = 0
+    for i in range(size):
         x, y, z, h_x, h_y, h_z = box[i, 0], box[i, 1], box[i, 2], box[i, 3], box[i, 4], box[i, 5]
-        level = cell[i] >> 3 * CELL_BITS
-        for grid in range(level, LEVELS):
+        level = finest + (key[i] >> b_x + b_y + b_z + b)
+        for grid in range(level, coarsest + 1):
             if widest[grid] == 0.0:
                 continue
             per_cell, about, own = 1.0 / widest[grid], 0.5 * widest[grid], grid == level
+            f_x, f_y, f_z = x - origin[0], y - origin[1], z - origin[2]
             r_x, r_y, r_z = h_x + about, h_y + about, h_z + about
-            own_x, own_y, own_z = math.floor(x * per_cell), math.floor(y * per_cell), math.floor(z * per_cell)
-            low_y, low_z = math.floor((y - r_y) * per_cell), math.floor((z - r_z) * per_cell)
-            high_y, high_z = math.floor((y + r_y) * per_cell), math.floor((z + r_z) * per_cell)
-            first_x, last_x = own_x if own else math.floor((x - r_x) * per_cell), math.floor((x + r_x) * per_cell)
+            first_x, last_x = number(f_x - r_x, per_cell, b_x), number(f_x + r_x, per_cell, b_x)
+            first_y, last_y = number(f_y - r_y, per_cell, b_y), number(f_y + r_y, per_cell, b_y)
+            first_z, last_z = number(f_z - r_z, per_cell, b_z), number(f_z + r_z, per_cell, b_z)
+            own_column = key[i] >> b_z + b if own else -1
             for k_x in range(first_x, last_x + 1):
-                same_x = own and k_x == own_x
-                for k_y in range(own_y if same_x else low_y, high_y + 1):
-                    same_xy = same_x and k_y == own_y
-                    for k_z in range(own_z if same_xy else low_z, high_z + 1):
-                        wanted = key_of(grid, k_x, k_y, k_z)
-                        bucket = bucket_of(wanted, start.size - 1, b_x, b_y, b_z)
-                        last = i if same_xy and k_z == own_z else start[bucket + 1]
-                        for j in range(start[bucket], last):
-                            if cell[j] == wanted and (
-                                max(
-                                    abs(x - box[j, 0]) - (h_x + box[j, 3]),
-                                    abs(y - box[j, 1]) - (h_y + box[j, 4]),
-                                    abs(z - box[j, 2]) - (h_z + box[j, 5]),
-                                )
-                                <= 0.0
-                            ):
-                                found = add_pair(pairs, found, order[i], order[j])
+                for k_y in range(first_y, last_y + 1):
+                    column = ((grid - finest) << b_x | k_x) << b_y | k_y
+                    if column < own_column:
+                        continue
+                    j = i + 1
+                    if column > own_column:
+                        c, d = k_x - first_x & 3, k_y - first_y & 3
+                        j = begun[grid, c, d] = first_from(size, key, (column << b_z | first_z) << b, begun[grid, c, d])
+                    behind = (column << b_z | last_z) + 1 << b
+                    while j < size and key[j] < behind:
+                        if (
+                            max(
+                                abs(x - box[j, 0]) - (h_x + box[j, 3]),
+                                abs(y - box[j, 1]) - (h_y + box[j, 4]),
+                                abs(z - box[j, 2]) - (h_z + box[j, 5]),
+                            )
+                            <= 0.0
+                        ):
+                            mask = (1 << b) - 1
+                            found = add_pair(pairs, found, others[key[i] & mask], others[key[j] & mask])
+                        j += 1
     return found
+
+
+@kernel
+def first_from(size, key, wanted, at):
+    """The first of the sorted keys that is not less than the one wanted, or their number; looked for from `at` on, in
+    steps that grow, and then between the last two."""
+    step, low, high = 1, at, at
+    while low > 0 and key[low - 1] >= wanted:
+        high, low, step = low - 1, max(low - step, 0), 2 * step
+    step = 1
+    while high < size and key[high] < wanted:
+        low, high, step = high + 1, min(high + step, size), 2 * step
+    while low < high:
+        middle = (low + high) // 2
+        if key[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel

@@ -20,8 +20,8 @@ PLANE, SPHERE, BOX, CAPSULE, CYLINDER, HULL = (int(shape) for shape in Shape)
 Vector = tuple[float, float, float]
 
 
-# columns of the table of shapes
-CENTRE, AXES, SIZE, HALF, REACH, BOUND, COLUMNS = 0, 3, 12, 15, 18, 19, 20
+# columns of the table of shapes; the first eight, which are a line of the cache, are all that is needed to find pairs
+CENTRE, HALF, REACH, BOUND, AXES, SIZE, COLUMNS = 0, 3, 6, 7, 8, 17, 20
 
 
 class Placed(NamedTuple):
@@ -37,17 +37,18 @@ class Placed(NamedTuple):
 def tabulate(model: Model) -> tuple[Integers, Floats]:
     """The kinds of the shapes as collision sees them, and a table (ns, COLUMNS) of numbers; `place` completes it.
 
-    Columns: centre, three axes, size (see Shape), half lengths of the box about the shape, grown by the reach of its
-    body, that reach, and the radius of a ball that holds the shape. One array of them, as every array that a kernel
+    Columns: centre, half lengths of the box about the shape, grown by the reach of its body, that reach, the radius of
+    a ball that holds the shape, three axes, and size (see Shape). One array of them, as every array that a kernel
     touches costs it time.
     """
     kind, table = model.shape.copy(), np.zeros((model.shape.size, COLUMNS))
-    size = table[:, SIZE:HALF]
+    size = table[:, SIZE : SIZE + 3]
     size[:], table[:, BOUND] = model.shape_size, model.shape_bound
     # numbers without a meaning
     size[kind == PLANE], size[kind == SPHERE, 1:], size[(kind == CAPSULE) | (kind == CYLINDER), 2] = 0.0, 0.0, 0.0
     if model.planar:
         flatten(kind, size, np.abs(model.shape_rotation[:, 1, :]))
+    table[kind == SPHERE, AXES : AXES + 9], table[kind == SPHERE, BOUND] = np.eye(3).ravel(), size[kind == SPHERE, 0]
     return kind, table
 
 
@@ -72,7 +73,7 @@ def flatten(kind: Integers, size: Floats, upright: Floats) -> None:
 
 @kernel
 def place(kind, body, local, turn, position, quaternion, reach, planar, table):
-    """Set the centres and axes of the shapes, their reach, and the boxes about them.
+    """Set the centres and axes of the shapes, their reach, and the boxes about them; axes of spheres stay the world's.
 
     `body`, `local` and `turn` are the model's shape_body, shape_position and shape_rotation.
     """
@@ -84,10 +85,13 @@ def place(kind, body, local, turn, position, quaternion, reach, planar, table):
             R = rows_of(quaternion[b, 0], quaternion[b, 1], quaternion[b, 2], quaternion[b, 3])
             last = b
         table[s, REACH] = reach[b]
-        size = (table[s, SIZE], table[s, SIZE + 1], table[s, SIZE + 2])
         for k in range(3):
             r = R[k]
             table[s, k] = position[b, k] + (r[0] * local[s, 0] + r[1] * local[s, 1] + r[2] * local[s, 2])
+            if kind[s] == SPHERE:
+                table[s, HALF + k] = table[s, BOUND] + reach[b]
+                continue
+            size = (table[s, SIZE], table[s, SIZE + 1], table[s, SIZE + 2])
             x = r[0] * turn[s, 0, 0] + r[1] * turn[s, 1, 0] + r[2] * turn[s, 2, 0]
             y = r[0] * turn[s, 0, 1] + r[1] * turn[s, 1, 1] + r[2] * turn[s, 2, 1]
             z = r[0] * turn[s, 0, 2] + r[1] * turn[s, 1, 2] + r[2] * turn[s, 2, 2]

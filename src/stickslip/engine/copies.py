@@ -60,16 +60,6 @@ def no_tables() -> Floats:
     return np.zeros((0, len(Surfaces._fields[2:]), 0, 0))
 
 
-def some_of(copies: Copies, first: int, last: int) -> Copies:
-    """Those from `first` to `last`, in the same arrays."""
-    several = {
-        name: array[first:last]
-        for name, array in copies._asdict().items()
-        if name not in ("made", "steps", "every") and len(array)
-    }
-    return copies._replace(made=np.zeros(1, np.int64), **several)
-
-
 @bare
 def start_copy(copies, state, rules, work, memory):
     """At the first step of a copy: its start, and nothing of the copy before."""

@@ -313,7 +313,7 @@ class Engine:
         capacity = grown(work.contacts.capacity, int(work.count[FOUND]))
         reach = max(2 * capacity, grown(work.rows.place.size, int(work.count[NEEDED])))
         D, self.box = components(self.model, self.formulation.spin), None
-        self.work = work._replace(**room_for_contacts(D, work.free.size, work.held, capacity, reach))
+        self.work = work._replace(**room_for_contacts(D, work.bodies, work.held, capacity, reach))
         self.memory = no_memory(capacity, work.held.wanted.size)
         kept = int(old.known[0])
         self.memory.known[0], self.memory.joint[:] = kept, old.joint

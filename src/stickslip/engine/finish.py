@@ -28,7 +28,7 @@ from stickslip.dynamics.held import (
     set_out,
 )
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move
+from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move, move_and_arrive
 from stickslip.engine.ahead import put
 from stickslip.engine.prepare import copy, hold_free
 from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, METHOD, STATUS
@@ -95,12 +95,11 @@ def end_velocities(work):
     """v⁺ of all bodies, and the impulses of joints, from the impulses that the answer holds."""
     held, answer, rows, bodies = work.held, work.answer, work.rows, work.bodies
     n, m = work.count[ACTIVE], work.count[BOUNDED]
+    end = answer.v if held.wanted.size == 0 else answer.free
     pushed = end_free(
-        n, m, rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse, bodies.v, answer.p, answer.free
+        n, m, rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse, bodies.v, answer.p, end
     )
-    if held.wanted.size == 0:
-        copy(answer.free, answer.v)
-    else:
+    if held.wanted.size > 0:
         end_held(held, rows.jacobian.shape[2], n, m, rows.number, answer.p, pushed, answer.free, answer.v)
 
 
@@ -140,17 +139,17 @@ def finish(state, rules, work, memory, record, k):
     if held.wanted.size > 0:
         put(state, work.trial)
         set_out(held, state, h, answer.v, share)
-    move(bodies, state, h, answer.v, share)
-    if held.wanted.size > 0:
+        move(bodies, state, h, answer.v, share)
         halve(held, answer.free, answer.v, share)
         fasten(held, state, h, answer.v)
-    arrive(bodies, state, answer.v)
-    if held.wanted.size > 0:
+        arrive(bodies, state, answer.v)
         keep_joints(held, memory.joint)
         articulate_braced(held, state, h, memory.joint, state.velocity)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
         follow(held, state)
+    else:
+        move_and_arrive(bodies, state, h, answer.v, share)
     record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
     if held.wanted.size > 0:
         row, far = loosest(held, bodies.radius)

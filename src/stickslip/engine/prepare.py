@@ -51,8 +51,8 @@ def prepare(state, rules, work, memory):
     if held.wanted.size > 0:
         slow(held.added, bodies, h)
         run_motors(held, h, bodies.inverse_mass, bodies.inverse, bodies.v)
-    copy(bodies.v, answer.free)
-    if held.wanted.size > 0:
+    if held.wanted.size > 0:  # without joints answer.free is bodies.v
+        copy(bodies.v, answer.free)
         hold_free(held, answer.free)
         copy(answer.free, answer.v)
     count[SEEN] = find_contacts(state, bodies.reach, work.collision, contacts)

@@ -121,7 +121,7 @@ class Law(NamedTuple):
 class Answer(NamedTuple):
     """What a step finds, and where it starts from."""
 
-    free: Floats  # (bodies, 6)   velocities with joints but without contacts and bounded rows
+    free: Floats  # (bodies, 6)   velocities with joints but without contacts and bounded rows: Bodies.v without joints
     known: Booleans  # (nb,)   was there in the step before
     moved: Booleans  # (nb,)   and took more than a sweep
     waited: Integers  # (nb,)   for how many steps in a row the loop has not solved its island to tol
@@ -251,7 +251,7 @@ def components(model: Model, spin: bool) -> int:
 
 def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Motors | None = None) -> Work:
     """`reach`: room for places; `motors`: those of the model where None."""
-    bodies, held = model.kind.size, held_by(model, motors)
+    bodies, held, motion = model.kind.size, held_by(model, motors), bodies_of(model)
     surfaces = Surfaces(
         model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
     )
@@ -267,11 +267,11 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         width=least_widths(model),
         trial=State(np.zeros((bodies, 3)), np.zeros((bodies, 4)), np.zeros((bodies, 6))),
         frame=np.zeros((3, 3)),
-        bodies=bodies_of(model),
+        bodies=motion,
         surfaces=surfaces,
         collision=workspace(model),
         held=held,
-        **room_for_contacts(components(model, spin), bodies, held, capacity, reach),
+        **room_for_contacts(components(model, spin), motion, held, capacity, reach),
     )
 
 
@@ -288,7 +288,8 @@ def least_widths(model: Model) -> Floats:
     return least
 
 
-def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int) -> dict[str, Any]:
+def room_for_contacts(D: int, motion: Bodies, held: Held, capacity: int, reach: int) -> dict[str, Any]:
+    bodies, joints = motion.kind.size, held.wanted.size > 0
     bounded, groups, nodes = held.bounded.size, held.tree.group_start.size - 1, held.tree.size.size
     d, blocks = min(D, 3), capacity + bounded
 
@@ -310,7 +311,8 @@ def room_for_contacts(D: int, bodies: int, held: Held, capacity: int, reach: int
     law |= {"q": numbers(size), "before": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
     law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
     answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
-    answer |= {"free": numbers(bodies, 6), "v": numbers(bodies, 6), "z": numbers(bodies + nodes, 6)}
+    answer |= {"free": numbers(bodies, 6) if joints else motion.v, "v": numbers(bodies, 6)}
+    answer |= {"z": numbers(bodies + nodes, 6)}
     answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
     answer |= {name: integers(blocks) for name in ("waited", "state")}
     islands = Islands(

@@ -19,17 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import Refused, checked, count, mapping, positive, truth
+from stickslip.checks import LARGEST, Refused, checked, count, mapping, positive, truth
 from stickslip.engine.arguments import FORMULATION, SCENE, SCHEME, seconds
 from stickslip.engine.boxed import advance, boxed
-from stickslip.engine.copies import Copies, no_tables, room_for_copies, some_of
+from stickslip.engine.copies import Copies, no_tables, room_for_copies
 from stickslip.engine.engine import Engine, StepNotSolved
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.rows import FOUND, room_to_record
 from stickslip.engine.running import count_steps, progress_bar
 from stickslip.engine.simulate import failure
 from stickslip.engine.threads import one_thread
-from stickslip.engine.trajectory import Named, index_of
+from stickslip.engine.trajectory import Named, index_of, kinetic_energy, potential_energy
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
@@ -55,12 +55,14 @@ class Ensemble:
 
     parameters: dict[str, Any]  # (n, …) by name
     names: tuple[str, ...]  # of the bodies
+    steps: int  # of each copy
     time: Floats  # (frames,)   [s]
     residual: Floats  # (n,)   the worst of the steps of each copy
     velocity_error: Floats  # (n,)   likewise   [m/s]
     missed: Integers  # (n,)   steps that missed tol
     reasons: dict[int, str] = field(repr=False)  # of the copies that failed, why; from there on they are nan
-    centre: Floats = field(repr=False)  # (nb, 3)
+    model: Model = field(repr=False)
+    gravity: Floats = field(repr=False)  # (n, 3)   [m/s²]
     state: State = field(repr=False)  # (n, frames, nb, …)
 
     def __len__(self) -> int:
@@ -69,7 +71,7 @@ class Ensemble:
     def position(self, body: Named) -> Floats:
         """(n, frames, 3) of the origin of the body, as the scene placed it   [m]"""
         i = self._index(body)
-        return self.state.position[:, :, i] - rotated(self.state.quaternion[:, :, i], self.centre[i])
+        return self.state.position[:, :, i] - rotated(self.state.quaternion[:, :, i], self.model.centre[i])
 
     def quaternion(self, body: Named) -> Floats:
         """(n, frames, 4) scalar first, body axes to world axes"""
@@ -82,6 +84,23 @@ class Ensemble:
     def spin(self, body: Named) -> Floats:
         """(n, frames, 3) angular velocity, world axes   [rad/s]"""
         return self.state.velocity[:, :, self._index(body), 3:].copy()
+
+    @property
+    def energy(self) -> Floats:
+        """(n, frames) kinetic and potential   [J]"""
+        return self.kinetic + self.potential
+
+    @property
+    def kinetic(self) -> Floats:
+        """(n, frames) of the free bodies   [J]"""
+        quaternion, velocity = (array.reshape(-1, *array.shape[2:]) for array in self.state[1:])
+        return kinetic_energy(self.model, quaternion, velocity).reshape(len(self), -1)
+
+    @property
+    def potential(self) -> Floats:
+        """(n, frames) of the free bodies in gravity   [J]"""
+        copies = zip(self.gravity, self.state.position, strict=True)
+        return np.array([potential_energy(self.model._replace(gravity=g), position) for g, position in copies])
 
     def _index(self, body: Named) -> int:
         return index_of("body", self.names, body, "Ensemble")
@@ -148,9 +167,8 @@ def ensemble(
     check_functions(drives)
     given = numbers_of(scene, plan)
     model, tables = material_tables(scene, model, given)
-    copies = room_for_copies(
-        starts(scene, model, state, given, len(plan)), tables, gravities(scene, given, len(plan)), steps, frame
-    )
+    gravity = gravities(scene, given, len(plan))
+    copies = room_for_copies(starts(scene, model, state, given, len(plan)), tables, gravity, steps, frame)
     formulation: Formulation = Coulomb() if law is None else law
 
     def member() -> Member:
@@ -161,20 +179,18 @@ def ensemble(
             own, state.copy(), drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scheme,
             accept, effort,
         )  # fmt: skip
-        return Member(engine, scene.names)
+        return Member(engine, scene.names, copies._replace(made=copies.made.copy()))
 
-    reasons = run_copies(copies, len(plan), member, threads or cores(), progress)
+    reasons = run_copies(len(plan), member, threads or cores(), progress)
     time = float(dt) * np.arange(0.0, steps + 1.0, frame)
     kept = State(copies.positions, copies.quaternions, copies.velocities)
     return Ensemble(
-        plan.columns(), scene.names, time, copies.residual, copies.velocity_error, copies.missed, reasons,
-        model.centre, kept,
+        plan.columns(), scene.names, steps, time, copies.residual, copies.velocity_error, copies.missed, reasons, model,
+        gravity if len(gravity) else np.repeat(model.gravity[None], len(plan), axis=0), kept,
     )  # fmt: skip
 
 
-def run_copies(
-    copies: Copies, total: int, member: Callable[[], Member], threads: int, progress: bool | None
-) -> dict[int, str]:
+def run_copies(total: int, member: Callable[[], Member], threads: int, progress: bool | None) -> dict[int, str]:
     """Run them all, block by block, each thread in arrays of its own. Returns why copies ended early, by number."""
     size = min(MOST, max(1, total // (8 * threads)))
     blocks = [(first, min(first + size, total)) for first in range(0, total, size)]
@@ -185,9 +201,8 @@ def run_copies(
 
     def run(block: tuple[int, int]) -> int:
         own = members.get()
-        found = own.run(some_of(copies, *block))
+        reasons.update(own.run(*block))
         members.put(own)
-        reasons.update({block[0] + copy: reason for copy, reason in found.items()})
         return block[1] - block[0]
 
     bar = progress_bar(total, progress, "running", "copies")
@@ -207,15 +222,20 @@ class Member:
 
     engine: Engine
     names: tuple[str, ...]
+    copies: Copies  # all of them, with `made` for this thread
     room: int = 64  # contacts of a step that are recorded
+    box: Any = None
 
-    def run(self, copies: Copies) -> dict[int, str]:
-        """All copies; returns why some failed."""
-        engine, total, island = self.engine, len(copies.residual) * copies.steps, FRESH
+    def run(self, first: int, behind: int) -> dict[int, str]:
+        """The copies from the first on; returns why some failed."""
+        engine, copies, island = self.engine, self.copies, FRESH
         reasons: dict[int, str] = {}
-        box = self.box(copies)
-        while copies.made[0] < total:
-            _, _, ended = advance(box, total - int(copies.made[0]), 0, island)
+        copies.made[0], end = first * copies.steps, behind * copies.steps
+        while copies.made[0] < end:
+            if self.box is None:
+                record = room_to_record(engine.work, 1, self.room)
+                self.box = boxed(engine.state, engine.rules, engine.work, engine.memory, record, copies)
+            _, _, ended = advance(self.box, end - int(copies.made[0]), 0, island)
             island = FRESH
             copy, step = divmod(int(copies.made[0]), copies.steps)
             engine.made = step
@@ -231,13 +251,8 @@ class Member:
                         reasons[copy] = str(failure(engine, self.names, stopped, save=False))
                         copies.made[0] = (copy + 1) * copies.steps
             if ended in (Ended.FULL, Ended.NO_ROOM):
-                box = self.box(copies)
+                self.box = None
         return reasons
-
-    def box(self, copies: Copies) -> Any:
-        engine = self.engine
-        record = room_to_record(engine.work, 1, self.room)
-        return boxed(engine.state, engine.rules, engine.work, engine.memory, record, copies)
 
 
 # what varies
@@ -262,6 +277,9 @@ def numbers_of(scene: Scene, plan: Plan) -> dict[Place, Floats]:
         if not (starts or place.field in NUMBERS or place.field == "gravity") or place.joint is not None:
             expected = "position, orientation, velocity or spin of a body, a field of materials, or gravity"
             raise InputError(f"ensemble: {name} varies, expected {expected}; sweep varies everything else")
+        if place.field in ("position", "orientation") and any(place.body in (each.a, each.b) for each in scene.joints):
+            expected = "a body without joints, which are made where it starts"
+            raise InputError(f"ensemble: {name} varies, expected {expected}; sweep varies it")
         if column.dtype.kind != "f":
             raise InputError(f"ensemble: {name} has values that are no numbers, expected numbers")
         found[place] = column
@@ -278,8 +296,6 @@ def starts(scene: Scene, model: Model, state: State, given: Mapping[Place, Float
             continue
         body = scene.descriptions[i]
         owner = f"body {body.name!r}"
-        if not np.isfinite(values).all():
-            raise InputError(f"ensemble: {owner}: {place.field} has entries that are not finite, expected numbers")
         if place.field in ("velocity", "spin"):
             if body.kind is Kind.STATIC or (place.field == "spin" and is_particle(body)):
                 raise InputError(f"ensemble: {owner}: {place.field} varies, expected a body that moves so")
@@ -298,6 +314,11 @@ def starts(scene: Scene, model: Model, state: State, given: Mapping[Place, Float
 
 def vectors(owner: str, place: Place, values: Floats, old: Floats, planar: bool) -> Floats:
     """(n, 3) of vectors, of one component of them, or in the plane of (x, z) or of what turns about y."""
+    if not (np.abs(values) <= LARGEST).all():
+        expected = f"numbers up to {LARGEST:g}"
+        raise InputError(
+            f"ensemble: {owner}: {place.field} has entries that are not finite or huge, expected {expected}"
+        )
     new = old.copy()
     about = planar and place.field == "spin"
     if values.ndim == 1 and (place.axis is not None or about):

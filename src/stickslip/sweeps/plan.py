@@ -53,7 +53,7 @@ class Plan:
         """The parameters of all runs, as numbers where they are, else as texts."""
         if self.grid:
             shape = [len(values) for values in self.values]
-            chosen = np.indices(shape).reshape(len(shape), -1)
+            chosen = np.indices(shape).reshape(len(shape), self.points)
         else:
             chosen = np.broadcast_to(np.arange(self.points), (len(self.names), self.points))
         columns = {

@@ -247,6 +247,9 @@ def sweep(
     check_names(function, plan, fixed)
     folder = "" if keep is None else made_folder(keep)
     task = Task(function, fixed, measures_of(scene, measure), seed, takes_random(function), folder)
+    for name in getattr(task.measure, "names", ()):
+        if name in plan.names:
+            raise InputError(f"sweep: {name} is varied and measured, expected another name, such as {name}:end")
     about = About(name_of(what), digest_of(task, scene), seed, folder)
     table = Table.of(about, plan.columns(), len(plan))
     if out is not None and os.path.exists(out):
@@ -317,6 +320,8 @@ def check_names(function: Any, plan: Plan, fixed: Mapping[str, Any]) -> None:
     arguments = arguments_of(function)
     if arguments is None:
         return
+    if RNG in arguments and RNG in names:
+        raise InputError(f"sweep: {RNG} varies or is fixed, expected another name: {RNG} is where random numbers go")
     taken = [name for name in arguments if name != RNG]
     for name in names:
         if name not in arguments and "**" not in arguments:
