@@ -19,7 +19,8 @@ Where steps become short, the iterate is moved away from the boundary of the con
 restart to the next. Under the associated law y = (u_n/μ, u_t), there is no pair (r_n, u_n), D = diag(μ, 1, 1) Q²
 diag(μ, 1, 1), and the method is the classical one. Contacts with μ = 0 keep the pair (r_n, u_n) alone.
 
-(W + D) is factorised contact by contact, solvers/block_lu.py, up to MOST_CONTACTS contacts. W may be rank-deficient and
+(W + D) is factorised contact by contact, up to MOST_CONTACTS contacts, or over the bodies (solvers/cone_system.py):
+ConeInteriorPoint does the first, the engine calls `iterate` for the second. W may be rank-deficient and
 slightly unsymmetric. Contacts are scaled to tr W_ii = 3 and q to 1; nothing is added to W. Rounding in (2) ends the
 method at residuals of about 1e-10.
 
