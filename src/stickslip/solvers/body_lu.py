@@ -7,9 +7,9 @@ Where the bodies are known, W = G Gᵀ + ε with a G of 3 x 6 for each of the on
 
     x + K G Gᵀ x = c      <=>      (I + Gᵀ K G) z = Gᵀ c,      x = c - K G z                                     (1)
 
-has six unknowns a body, however many contacts there are between two of them: 740 contacts in a tower of jenga are 53
-bodies, and a step of the interior point method takes 0.7 ms instead of 15. K need not be symmetric. A body is two rows of blocks of 3 x 3,
-of its velocity and of its spin, so that block_lu orders and factorises this matrix too.
+has six unknowns a body, however many contacts there are between two of them: 740 contacts in a tower of Jenga are 53
+bodies, and a step of the interior point method takes 0.7 ms instead of 15. K need not be symmetric. A body is two rows
+of blocks of 3 x 3, of its velocity and of its spin, so that block_lu orders and factorises this matrix too.
 
 K is large where contacts hold, and x then is a small difference: methods that need many digits refine it.
 """
