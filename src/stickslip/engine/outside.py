@@ -47,7 +47,7 @@ from stickslip.solvers.solve import solve
 
 STEPS = 100  # of the interior point method, and of Newton's: where it converges, it does in fewer
 FEW_STEPS, MANY_STEPS = 10, 200  # of Newton's method over the bodies, each time, and where tol is asked for
-MORE_STEPS, ROUGH = 40, 1e-6  # of the interior point method for accept; and where rounding ends it over the bodies
+MORE_STEPS, ROUGH = 40, 1e-6  # of the interior point method over the bodies, and where rounding ends it
 PROXIMAL = 1e-2  # its first α
 DENSE = 256  # rows up to which W is dense
 STRAIN = 10.0  # how many times greater than expected, or than others, impulses are that a grip makes
@@ -438,7 +438,7 @@ def approached(problem: Any, start: Vector | None, tol: float, accept: float, du
     """By the interior point method, and where it is `due` and that does not reach tol by Newton's from there."""
     aim = CLOSER * (tol if due else accept)
     warm = start is not None and judge(problem, start, accept)[1] <= WARM * accept
-    answer = ConeInteriorPoint(tol=aim, max_iter=STEPS if due else MORE_STEPS).solve(problem, start if warm else None)
+    answer = ConeInteriorPoint(tol=aim, max_iter=STEPS).solve(problem, start if warm else None)
     if not due or judge(problem, answer.x, tol)[2]:
         return answer
     started, method, before = time.perf_counter(), ConeNewton(tol=aim, max_iter=STEPS), answer.iterations
