@@ -27,6 +27,8 @@ from stickslip.jit import kernel
 SOFT = 1e-5  # α as a share of tr W_ii / d
 INSIDE = 1.0 - 1e-9  # |p_t| / μ p_n up to which a contact sticks
 DEAREST = 60  # products of blocks in the factorisation, per contact, beyond which it is not tried
+CONTACTS_A_BODY = 4  # from which factorising over the bodies takes less than over the contacts
+TOO_DEAR, LOOSE, PACKED = range(3)  # what an island is like
 
 
 @kernel
@@ -47,14 +49,15 @@ def resistance(i, d, compliance, soft, mu, scale, p, kappa):
 
 @kernel
 def correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, degree, order, delta):
-    """The same by the bodies; `degree` (places,) is zero, and so it is left, `order` (bodies,) is room."""
+    """Find δ, unless it is TOO_DEAR. Tells whether there are many contacts a body, PACKED, or few, LOOSE; `degree`
+    (places,) is zero, and so it is left, `order` (bodies,) is room."""
     d = p.size // mu.size
     first, offset = envelope(member, start, place, degree, order)
     products = 0
     for r in range(first.size):
         products += (r + 1 - first[r]) ** 2
     if products > DEAREST * member.size:
-        return False
+        return TOO_DEAR
     kappa = np.zeros((member.size, 3))
     for k in range(member.size):
         resistance(member[k], d, compliance, soft, mu, scale, p, kappa[k])
@@ -71,7 +74,7 @@ def correct_bodies(member, start, place, G, compliance, soft, mu, scale, p, u, d
                 for r in range(6):
                     e += G[t, c, r] * z[at, r]
             delta[k, c] = -kappa[k, c] * e
-    return True
+    return PACKED if member.size >= CONTACTS_A_BODY * first.size else LOOSE
 
 
 @kernel

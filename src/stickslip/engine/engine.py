@@ -15,6 +15,7 @@ from stickslip.engine.interrupts import uninterrupted
 from stickslip.engine.march import FRESH, HELP, LOOK, Ended, once_more
 from stickslip.engine.outside import (
     Solved,
+    finish_by_bodies,
     finish_sweeps,
     matrix_of,
     members_of,
@@ -264,35 +265,44 @@ class Engine:
         work, count = self.work, self.work.count
         island = int(count[ISLAND])
         members = members_of(work, island)
-        rows = self.rows(members)
-        if not np.isfinite(rows.q).all():
-            raise not_finite(self.made, self.time, "the velocities of contacts and joints", rows.q)
         contacts = members[members < count[ACTIVE]]
-        work.law.mu[contacts], work.law.sliding[contacts] = rows.mu, rows.sliding
-        if self.rules.swept:
-            exact, due = members.size <= self.rules.exact, tried_again(members, int(count[ACTIVE]), work.answer.waited)
-            newest = self.with_newest(rows, members)
-            solved = finish_sweeps(self.formulation, newest, self.tol, self.accept, exact, exact or due)
-            if due and not exact and solved.status != Status.SOLVED:  # nor would the next step, from here
-                work.answer.waited[contacts] += IN_A_ROW
-        else:
-            new = ~work.answer.known[contacts]
-            solved = solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
+        exact = members.size <= self.rules.exact
+        solved = finish_by_bodies(work, self.rules, members, exact) if self.rules.swept else None
+        if solved is None:
+            solved = self.by_rows(members, contacts, exact)
         if not solved.ok and not self.keep_going:
             raise StepNotSolved(solved, members)
         if solved.q is not None:
-            work.law.q[rows.dimension * contacts] = solved.q[rows.normal]
+            D = work.rows.jacobian.shape[2]
+            work.law.q[D * contacts] = solved.q[: D * contacts.size : D]
         put_back(work, members, solved.impulses, solved.states)
         update_velocities(work, members)
         work.islands.swept[island], work.islands.hard[island] = 0, True
         count[ITERATIONS] += solved.iterations
-        count[METHOD] = method_number(solved.answer.solver)
+        solver, residual = (solved.answer or solved).solver, (solved.answer or solved).residual
+        count[METHOD] = method_number(solver)
         if not solved.ok or count[STATUS] == Status.SOLVED:
             count[STATUS] = solved.status
         if count[BOUNCED] > 0 and solved.q is None and once_more(work, island):
             return island
-        work.residual[0] = max(work.residual[0], solved.answer.residual)
+        work.residual[0] = max(work.residual[0], residual)
         return island + 1
+
+    def by_rows(self, members: np.ndarray, contacts: np.ndarray, exact: bool) -> Solved:
+        """Solve an island by way of its ActiveRows."""
+        work, rows = self.work, self.rows(members)
+        if not np.isfinite(rows.q).all():
+            raise not_finite(self.made, self.time, "the velocities of contacts and joints", rows.q)
+        work.law.mu[contacts], work.law.sliding[contacts] = rows.mu, rows.sliding
+        if not self.rules.swept:
+            new = ~work.answer.known[contacts]
+            return solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
+        due = tried_again(members, int(work.count[ACTIVE]), work.answer.waited)
+        newest = self.with_newest(rows, members)
+        solved = finish_sweeps(self.formulation, newest, self.tol, self.accept, exact, exact or due)
+        if due and not exact and solved.status != Status.SOLVED:  # nor would the next step, from here
+            work.answer.waited[contacts] += IN_A_ROW
+        return solved
 
     def rows(self, members: np.ndarray | None = None) -> ActiveRows:
         """The rows of the step that was prepared last, or of some of its blocks."""

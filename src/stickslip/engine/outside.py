@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.engine.correct import CONTACTS_A_BODY
 from stickslip.engine.places import delassus, felt, set_unit
-from stickslip.engine.rows import ACTIVE, BOUNDED, Rules, Work
+from stickslip.engine.rows import ACTIVE, BOUNDED, ISLAND, Rules, Work
 from stickslip.engine.sweep import judged, respond
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
@@ -35,12 +36,19 @@ from stickslip.problems.matrix import Dense, Indices, Matrix, Vector, as_dense
 from stickslip.problems.residual import judge
 from stickslip.scene.friction_law import SetTable
 from stickslip.solvers.block_lu import MOST_CONTACTS
-from stickslip.solvers.cone_interior_point import ConeInteriorPoint
+from stickslip.solvers.body_lu import Legs
+from stickslip.solvers.body_newton import approach
+from stickslip.solvers.cone_interior_point import ConeInteriorPoint, iterate
 from stickslip.solvers.cone_newton import ConeNewton
+from stickslip.solvers.cone_system import judge as judge_bodies
+from stickslip.solvers.cone_system import own_only
 from stickslip.solvers.solution import Solution, Solver, Status, conclude
 from stickslip.solvers.solve import solve
 
 STEPS = 100  # of the interior point method, and of Newton's: where it converges, it does in fewer
+FEW_STEPS, MANY_STEPS = 10, 200  # of Newton's method over the bodies, each time, and where tol is asked for
+MORE_STEPS, ROUGH = 40, 1e-6  # of the interior point method over the bodies, and where rounding ends it
+PROXIMAL = 1e-2  # its first α
 DENSE = 256  # rows up to which W is dense
 STRAIN = 10.0  # how many times greater than expected, or than others, impulses are that a grip makes
 CLOSER = 0.1  # share of tol that the interior point method goes down to, lest the next step start just above tol
@@ -55,10 +63,12 @@ class Solved:
 
     impulses: RowImpulses
     states: Indices  # (k,)   of the contacts
-    answer: Solution  # of the mathematical problem; the worst of several under Poisson's and Routh's rule
+    answer: Any  # Solution of the mathematical problem, the worst of several under Poisson's and Routh's rule, or None
     iterations: int  # of all that ran
     status: Status  # SOLVED, INEXACT where the residual is accepted, or the answer's
     q: Vector | None = None  # that of the rows which were solved instead, see `finish_sweeps`
+    solver: Any = None  # and its residual, where no mathematical problem was posed
+    residual: float = np.inf
 
     @property
     def ok(self) -> bool:
@@ -342,6 +352,88 @@ def finish_sweeps(
     return Solved(posed.decode(answer.x), states, answer, iterations + answer.iterations, status)
 
 
+def finish_by_bodies(work: Work, rules: Rules, members: Indices, exact: bool) -> Solved | None:
+    """The same of an island without joints, factorised over its bodies; None where it has too few contacts a body for
+    that to be of use, or it does not lead to what is aimed for: tol where the island is to be solved `exact`, accept
+    otherwise.
+
+    Newton's method goes on from what sweeps left. Where that is not enough, from the answer of the interior point
+    method."""
+    rows, law, answer, n = work.rows, work.law, work.answer, int(work.count[ACTIVE])
+    d = rows.G.shape[1]
+    if d > 3 or members[-1] >= n or work.islands.stiff[work.count[ISLAND]]:
+        return None
+    soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
+    legs = legs_of(members, rows.start, rows.place, rows.G, law.compliance, soft, work.islands.mark)
+    if members.size < CONTACTS_A_BODY * legs.bodies:
+        return None
+    component = (d * members[:, None] + np.arange(d)).ravel()
+    q, mu, shift, r = law.q[component], law.mu[members], law.shift[members], answer.p[component]
+    if not np.isfinite(r).all():
+        r = answer.start[component]
+    aim, near, W, u = CLOSER * rules.tol, CLOSER * rules.accept, own_only(legs, d), np.empty_like(q)
+
+    def judged_at(tol: float) -> tuple[float, bool]:
+        return judge_bodies(W, legs, q, mu, shift, tol, r, u)
+
+    method: Solver = ConeNewton(tol=aim, max_iter=FEW_STEPS)
+    iterations = newton_over_bodies(legs, q, mu, shift, aim, FEW_STEPS, r)
+    if not judged_at(rules.tol)[1] and (exact or not judged_at(near)[1]):
+        if exact or not judged_at(rules.accept)[1]:
+            far = ROUGH if exact else near
+            method = ConeInteriorPoint(tol=far, max_iter=MORE_STEPS)
+            r[:] = 0.0
+            iterations += iterate(W, legs, q, mu, shift, far, MORE_STEPS, method.restarts, r)[1]
+        iterations += newton_over_bodies(legs, q, mu, shift, aim, MANY_STEPS if exact else FEW_STEPS, r)
+    error, solved = judged_at(rules.tol)
+    weights = law.scale[members] ** 2
+    if not np.abs(r).max() <= STRAIN * float(weights @ np.abs(q).reshape(-1, d).sum(1)):
+        return None
+    if not solved and (exact or not judged_at(rules.accept)[1]):
+        return None
+    p, states = r.reshape(-1, d), np.zeros(members.size, np.int64)
+    status = Status.SOLVED if solved else Status.INEXACT
+    return Solved(RowImpulses(p, np.zeros(0)), states, None, iterations, status, None, method, float(error))
+
+
+def newton_over_bodies(legs: Legs, q: Vector, mu: Vector, shift: Vector, tol: float, steps: int, r: Vector) -> int:
+    """Newton's method from r, in place."""
+    d = q.size // mu.size
+    full, start = (np.zeros((mu.size, 3)) for _ in range(2))
+    full[:, :d], start[:, :d] = q.reshape(-1, d), r.reshape(-1, d)
+    x = start.ravel()
+    made = int(approach(legs, full.ravel(), mu, shift, tol, PROXIMAL, steps, x))
+    cut_back(mu, x.reshape(-1, 3))
+    r[:] = x.reshape(-1, 3)[:, :d].ravel()
+    return made
+
+
+@kernel
+def legs_of(members, start, place, G, compliance, soft, mark):
+    """The legs of some contacts; `mark` (places,) is zero, and so it is left."""
+    n, d, count = members.size, G.shape[1], 0
+    first = np.zeros(n + 1, np.int64)
+    for k in range(n):
+        first[k + 1] = first[k] + start[members[k] + 1] - start[members[k]]
+    body, rows, give = np.empty(first[n], np.int64), np.zeros((first[n], 3, 6)), np.zeros((n, 3))
+    for k in range(n):
+        i = members[k]
+        give[k, 0] = compliance[i]
+        if soft.size > 0:
+            give[k, 1:d] = soft[i]
+        for t in range(start[i], start[i + 1]):
+            if mark[place[t]] == 0:
+                count += 1
+                mark[place[t]] = count
+            at = first[k] + t - start[i]
+            body[at] = mark[place[t]] - 1
+            rows[at, :d] = G[t]
+    for k in range(n):
+        for t in range(start[members[k]], start[members[k] + 1]):
+            mark[place[t]] = 0
+    return Legs(first, body, rows, give, count)
+
+
 def approached(problem: Any, start: Vector | None, tol: float, accept: float, due: bool) -> Solution:
     """By the interior point method, and where it is `due` and that does not reach tol by Newton's from there."""
     aim = CLOSER * (tol if due else accept)
@@ -382,10 +474,14 @@ def relieved(x: Vector, y: Vector) -> bool:
 def within_cones(problem: ConeProblem, x: Vector) -> Vector:
     """Impulses cut back to their cones, which Newton's method leaves by as much as its tolerance."""
     r = x.reshape(-1, problem.dimension).copy()
-    r[:, 0] = np.maximum(r[:, 0], 0.0)
-    most, friction = problem.mu * r[:, 0], np.linalg.norm(r[:, 1:], axis=1)
-    r[:, 1:] *= np.divide(most, friction, out=np.ones_like(most), where=friction > most)[:, None]
+    cut_back(problem.mu, r)
     return r.ravel()
+
+
+def cut_back(mu: Vector, r: Dense) -> None:
+    r[:, 0] = np.maximum(r[:, 0], 0.0)
+    most, friction = mu * r[:, 0], np.linalg.norm(r[:, 1:], axis=1)
+    r[:, 1:] *= np.divide(most, friction, out=np.ones_like(most), where=friction > most)[:, None]
 
 
 def put_back(work: Work, members: Indices, impulses: RowImpulses, states: Indices) -> None:

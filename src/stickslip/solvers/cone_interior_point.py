@@ -19,7 +19,8 @@ Where steps become short, the iterate is moved away from the boundary of the con
 restart to the next. Under the associated law y = (u_n/μ, u_t), there is no pair (r_n, u_n), D = diag(μ, 1, 1) Q²
 diag(μ, 1, 1), and the method is the classical one. Contacts with μ = 0 keep the pair (r_n, u_n) alone.
 
-(W + D) is factorised contact by contact, solvers/block_lu.py, up to MOST_CONTACTS contacts. W may be rank-deficient and
+(W + D) is factorised contact by contact, up to MOST_CONTACTS contacts, or over the bodies (solvers/cone_system.py):
+ConeInteriorPoint does the first, the engine calls `iterate` for the second. W may be rank-deficient and
 slightly unsymmetric. Contacts are scaled to tr W_ii = 3 and q to 1; nothing is added to W. Rounding in (2) ends the
 method at residuals of about 1e-10.
 
@@ -40,12 +41,13 @@ import numpy as np
 from stickslip.checks import checked, count, not_negative, whole
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.blocks import contact_weights, velocities
+from stickslip.problems.blocks import contact_weights
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Vector
-from stickslip.problems.residual import judge_cone, length
-from stickslip.solvers.block_lu import MOST_CONTACTS, MOST_UPDATES, analyse, blank, factorise, scatter
-from stickslip.solvers.block_lu import solve as back_substitute
+from stickslip.problems.residual import length
+from stickslip.solvers.block_lu import MOST_CONTACTS
+from stickslip.solvers.body_lu import no_legs
+from stickslip.solvers.cone_system import factorised, find_velocities, judge, prepare, substitute
 from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
 
 SOLVED, MAX_ITER, STALLED, NONFINITE = (
@@ -76,8 +78,9 @@ class ConeInteriorPoint:
         started = time.perf_counter()
         r = start_from(problem, x0)
         ended, iterations = iterate(
-            problem.blocks, problem.q, problem.mu, problem.shift, 0.999 * self.tol, self.max_iter, self.restarts, r
-        )
+            problem.blocks, no_legs(), problem.q, problem.mu, problem.shift, 0.999 * self.tol, self.max_iter,
+            self.restarts, r,
+        )  # fmt: skip
         return conclude(problem, self, r, Status(ended), iterations, started)
 
 
@@ -90,23 +93,22 @@ class Iterate(NamedTuple):
 
 
 @kernel
-def iterate(W, q, mu, shift, tol, max_iter, restarts, r):
-    """Find r in place. Returns the status and the number of factorisations."""
+def iterate(W, legs, q, mu, shift, tol, max_iter, restarts, r):
+    """Find r in place; W is not used but for its diagonal where the legs are known. Returns the status and the number
+    of factorisations."""
     n = mu.size
     d = 2 if W.diagonal.shape[0] == 4 else 3
     u = np.empty_like(q)
-    best, solved = judge_cone(W, q, mu, shift, tol, r, u)
+    best, solved = judge(W, legs, q, mu, shift, tol, r, u)
     if solved:
         return SOLVED, 0
     scale, size = scaling(W, q, d)
     if not 0.0 < size < np.inf:
         return NONFINITE, 0
-    pattern = analyse(W, MOST_UPDATES)
-    if pattern.start.size == 0:
+    system = prepare(W, legs, scale, mu == 0.0)
+    if system.pattern.start.size == 0:
         return STALLED, 0
     coulomb = length(shift) > 0.0 or length(mu) == 0.0
-    base, A = blank(pattern), blank(pattern)
-    scatter(pattern, W, scale, mu == 0.0, base)
     point, step, predicted = middle(mu), blank_iterate(n), blank_iterate(n)
     if length(r) > 0.0:
         near(r, u, mu, scale, size, d, min(max(math.sqrt(best), NEAREST), FARTHEST), point)
@@ -115,7 +117,7 @@ def iterate(W, q, mu, shift, tol, max_iter, restarts, r):
     short, restarted = 0, 0
     for iteration in range(max_iter + 1):
         unscale(point, mu, scale, size, d, r)
-        error, solved = judge_cone(W, q, mu, shift, tol, r, u)
+        error, solved = judge(W, legs, q, mu, shift, tol, r, u)
         if solved:
             return SOLVED, iteration
         if error < best:
@@ -126,22 +128,21 @@ def iterate(W, q, mu, shift, tol, max_iter, restarts, r):
         infeasibility(point, u, mu, scale, size, d, coulomb, rho)
         gap = mean_product(point, point, 0.0, mu, coulomb)
         nesterov_todd(point, mu, frame)
-        copy(base, A)
-        add_diagonal(pattern.order, point, frame, mu, coulomb, A.diagonal)
-        if not factorise(pattern, A):
+        fill_diagonal(point, frame, mu, coulomb, system.D)
+        if not factorised(system):
             break
 
         target(point, predicted, frame, mu, coulomb, 0.0, False, c, c_n)
-        direction(pattern, A, point, frame, mu, coulomb, rho, c, c_n, x, predicted)
+        direction(system, point, frame, mu, coulomb, rho, c, c_n, x, predicted)
         if not coulomb:
-            velocity_step(W, mu, scale, rho, x, predicted)
+            velocity_step(W, legs, mu, scale, rho, x, predicted)
         a = min(1.0, TO_BOUNDARY * longest(point, predicted, mu, coulomb))
         ratio = mean_product(point, predicted, a, mu, coulomb) / gap
         sigma = max(min(1.0, ratio) ** 3, 1e-4) * gap
         target(point, predicted, frame, mu, coulomb, sigma, True, c, c_n)
-        direction(pattern, A, point, frame, mu, coulomb, rho, c, c_n, x, step)
+        direction(system, point, frame, mu, coulomb, rho, c, c_n, x, step)
         if not coulomb:
-            velocity_step(W, mu, scale, rho, x, step)
+            velocity_step(W, legs, mu, scale, rho, x, step)
         a = min(1.0, TO_BOUNDARY * longest(point, step, mu, coulomb))
         move(point, step, a)
 
@@ -172,13 +173,6 @@ def scaling(W, q, d):
 @kernel
 def blank_iterate(n):
     return Iterate(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n))
-
-
-@kernel
-def copy(A, B):
-    B.diagonal[:] = A.diagonal
-    B.lower[:] = A.lower
-    B.upper[:] = A.upper
 
 
 @kernel
@@ -285,27 +279,25 @@ def scaled(frame, i, sign, x0, x1, x2):
 
 
 @kernel
-def add_diagonal(order, point, frame, mu, coulomb, D):
-    """D of (2), added to the diagonal blocks; Q² = η² (2 w wᵀ - J), J = diag(1, -1, -1)."""
-    for k in range(mu.size):
-        i = order[k]
+def fill_diagonal(point, frame, mu, coulomb, D):
+    """D of (2); Q² = η² (2 w wᵀ - J), J = diag(1, -1, -1). Where μ = 0 tangents have rows that do nothing."""
+    for i in range(mu.size):
         if mu[i] == 0.0:
-            D[k, 0] += point.u_n[i] / point.z[i, 0]
+            D[i, 0] = point.u_n[i] / point.z[i, 0]
+            D[i, 4] = D[i, 8] = 1.0
             continue
         square = frame[i, 0] * frame[i, 0]
         w0, w1, w2 = frame[i, 1], frame[i, 2], frame[i, 3]
-        D[k, 3] += 2.0 * square * mu[i] * w0 * w1
-        D[k, 6] += 2.0 * square * mu[i] * w0 * w2
-        D[k, 4] += square * (2.0 * w1 * w1 + 1.0)
-        D[k, 5] += square * 2.0 * w1 * w2
-        D[k, 7] += square * 2.0 * w1 * w2
-        D[k, 8] += square * (2.0 * w2 * w2 + 1.0)
+        D[i, 3] = 2.0 * square * mu[i] * w0 * w1
+        D[i, 6] = 2.0 * square * mu[i] * w0 * w2
+        D[i, 4] = square * (2.0 * w1 * w1 + 1.0)
+        D[i, 5] = D[i, 7] = square * 2.0 * w1 * w2
+        D[i, 8] = square * (2.0 * w2 * w2 + 1.0)
         if coulomb:
-            D[k, 0] += point.u_n[i] / normal(point, mu, i)
+            D[i, 0] = point.u_n[i] / normal(point, mu, i)
         else:
-            D[k, 0] += square * mu[i] * mu[i] * (2.0 * w0 * w0 - 1.0)
-            D[k, 1] += 2.0 * square * mu[i] * w0 * w1
-            D[k, 2] += 2.0 * square * mu[i] * w0 * w2
+            D[i, 0] = square * mu[i] * mu[i] * (2.0 * w0 * w0 - 1.0)
+            D[i, 1], D[i, 2] = D[i, 3], D[i, 6]
 
 
 @kernel
@@ -334,10 +326,11 @@ def target(point, predicted, frame, mu, coulomb, sigma, corrected, c, c_n):
 
 
 @kernel
-def direction(pattern, A, point, frame, mu, coulomb, error, c, c_n, x, step):
+def direction(system, point, frame, mu, coulomb, error, c, c_n, x, step):
     """The step of (2); x, three numbers a contact, becomes dr."""
-    right_side(mu, coulomb, error, c, c_n, x)
-    back_substitute(pattern, A, x)
+    b = np.empty_like(x)
+    right_side(mu, coulomb, error, c, c_n, b)
+    substitute(system, b, x)
     step_of(x, point, frame, mu, coulomb, c, c_n, step)
 
 
@@ -370,7 +363,7 @@ def step_of(x, point, frame, mu, coulomb, c, c_n, step):
 
 
 @kernel
-def velocity_step(W, mu, scale, error, x, step):
+def velocity_step(W, legs, mu, scale, error, x, step):
     """dy from du = W dr - (u - W r - q), x = dr, where Q c - Q² dz cancels: both cones near their boundary, Q² has
     eigenvalues 1 / σ and σ. The error of rounding then stays in the products, where it is small."""
     n = mu.size
@@ -379,7 +372,7 @@ def velocity_step(W, mu, scale, error, x, step):
     for i in range(n):
         for a in range(d):
             dr[d * i + a] = scale[i] * x[i, a]
-    velocities(W, np.zeros(d * n), dr, du)
+    find_velocities(W, legs, np.zeros(d * n), dr, du)
     for i in range(n):
         if mu[i] > 0.0:
             step.y[i, 0] = (scale[i] * du[d * i] - error[i, 0]) / mu[i]
