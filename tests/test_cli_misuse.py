@@ -101,6 +101,8 @@ MISUSE = [
     ("solve", "problem.h5", "--method", ""),
     ("solve", "problem.h5", "--method", "nsgs"),
     ("solve", "problem.h5", "--save", "problem.h5"),
+    ("solve", "problem.h5", "--save", "run.h5"),
+    ("run", "scene.yaml", "--save", "problem.h5"),
     ("solve", "problem.h5", "--save", "answer.txt"),
     ("solve", "problem.h5", "--save", "absent/answer.h5"),
     ("solve", "problem.h5", "--save", f"{LONG}.npz"),

@@ -40,6 +40,9 @@ class Refused(InputError):
         super().__init__(f"{owner}: {field} is {shown(value)}, expected {expected}")
         self.field, self.value, self.expected = field, value, expected
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InputError, (str(self),)  # its value may be what cannot be sent to another process
+
 
 def shown(value: object, longest: int = 80) -> str:
     """A value in one line, cut where it is long."""

@@ -168,12 +168,15 @@ def solve(ctx: click.Context, file: str, method: str, tol: float | None, target:
 
     Exit code 0: solved to the tolerance. 1: not solved. 2: bad input.
     """
+    from stickslip.engine.target import format_of
     from stickslip.problems.files import load
     from stickslip.solvers.solve import solve as solve_problem
 
     if target is not None and not target.endswith((".npz", ".h5")):
         raise InputError(f"solve: --save is {target!r}, expected a name that ends with .npz or .h5")
     check_outputs("solve", file, save=target)
+    if target is not None and os.path.isfile(target) and (kept := format_of(target)):
+        raise InputError(f"solve: --save is {target!r}, which holds a {kept}, expected another file")
     problem = load(file)
     if every:
         show_all(problem, tol)

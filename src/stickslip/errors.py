@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stickslip.solvers.solution import Solution
 
 LONGEST_NAME = 500  # of a file that a sentence shows in full
-LONGEST_SENTENCE = 1500
+LONGEST_SENTENCE = 500
 
 
 class InputError(ValueError):
@@ -25,7 +25,7 @@ class InputError(ValueError):
         """In one line, also where it shows an array, and cut in the middle where it shows a text without end."""
         said = super().__str__()
         said = " ".join(said.split()) if "\n" in said else said
-        return said if len(said) <= LONGEST_SENTENCE else f"{said[: LONGEST_SENTENCE // 2]}...{said[-200:]}"
+        return said if len(said) <= LONGEST_SENTENCE else f"{said[: LONGEST_SENTENCE - 250]}...{said[-200:]}"
 
 
 class FileError(InputError):

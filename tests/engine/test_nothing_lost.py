@@ -264,6 +264,18 @@ def test_what_is_no_trajectory_is_not_written_over(content):
     assert Path("scene.yaml").read_bytes() == content
 
 
+def test_problems_and_sweeps_are_not_written_over():
+    ss.save(ss.LCP([[2.0]], [-1.0]), "problem.h5")
+    ss.sweep(lambda a: a, {"a": [1.0]}, out="sweep.h5", progress=False, workers=1)
+    for name in ("problem.h5", "sweep.h5"):
+        before = Path(name).read_bytes()
+        with pytest.raises(ss.FileError, match="this file is no trajectory and would be lost"):
+            ss.simulate(crate(), 0.01, DT, path=name)
+        with pytest.raises(ss.FileError, match="this file is no trajectory and would be lost"):
+            ss.simulate(crate(), 0.01, DT).save(name)
+        assert Path(name).read_bytes() == before
+
+
 def test_two_runs_in_one_process_cannot_write_one_file():
     def second(t, state):
         with pytest.raises(ss.FileError, match="another run is writing this file"):

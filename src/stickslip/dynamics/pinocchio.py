@@ -47,6 +47,7 @@ from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.generalized import ContactPoint
 from stickslip.errors import FileError, InputError, short
 from stickslip.problems.matrix import Dense, Vector
+from stickslip.remade import Remade, remade
 
 UNIT = 1e-9  # how far from 1 the length of a normal may be
 OWNER = "load_robot"
@@ -95,7 +96,7 @@ def writable(owner: str, field: str, value: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Robot:
+class Robot(Remade):
     """A System (dynamics/generalized.py) whose functions are Pinocchio's."""
 
     name: str
@@ -104,6 +105,7 @@ class Robot:
     contacts: tuple[ContactPoint, ...]
 
     constraint = None
+    __deepcopy__ = None  # type: ignore[assignment]  # a copy is read anew: it has room of its own to work
 
     @property
     def coordinates(self) -> int:
@@ -224,6 +226,7 @@ class Robot:
         return f"Robot({self.name!r}, joints={list(self.joints)})"
 
 
+@remade
 @checked(path=file_path, points=instance(FramePoint), gravity=POINT, floating=truth)
 def load_robot(
     path: str | os.PathLike[str],

@@ -70,7 +70,7 @@ from stickslip.dynamics.generalized import Instant, System
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.interrupts import uninterrupted
 from stickslip.engine.ledger import AT_END, GOES_ON, LOST, Ledger, checksum, entry
-from stickslip.engine.target import Target, is_locked, reserve
+from stickslip.engine.target import TRAJECTORY, Target, is_locked, reserve
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import FileError, InputError, reading, writing
 from stickslip.problems.contact_states import State as ContactState
@@ -78,7 +78,7 @@ from stickslip.problems.files import check_hdf5, check_held, own_node, readable
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Shape, State
 from stickslip.solvers.status import Status
 
-FORMAT, FORMAT_VERSION = "stickslip trajectory", 4
+FORMAT, FORMAT_VERSION = TRAJECTORY, 4
 INTERVAL = 1.0  # seconds between two writes
 READS, PAUSE = 20, 0.05  # times and seconds, until a file that is being written is read between two writes
 BLOCK_BYTES = 2**25  # what waits in memory before it is written all the same

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, count, positive, several, text, truth, vector, whole
+from stickslip.checks import checked, count, positive, several, shown, text, truth, vector, whole
 from stickslip.dynamics.generalized import System, a_system
 from stickslip.engine.arguments import FORMULATION, SCHEME, seconds
 from stickslip.engine.engine import accepted, step_tolerance
@@ -68,7 +68,7 @@ class SystemSimulation:
     ) -> None:
         for name, given in (("effort", effort), ("threads", None if threads == 1 else threads)):
             if given is not None:
-                raise InputError(f"Simulation: {name} is {given!r}, expected it for a Scene only")
+                raise InputError(f"Simulation: {name} is {shown(given)}, expected it for a Scene only")
         formulation: Formulation = Coulomb() if friction is None else friction
         method = formulation.solver if solver is None else solver
         tol = step_tolerance(formulation, method, tol)
@@ -78,6 +78,12 @@ class SystemSimulation:
         self._stepper = stepper_of(system, q, v, how, None, None)
         self._first = self.q, self.v
         self._last: tuple[Step, Status] | None = None
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "Simulation: a simulation under way holds a simulator and is not copied; expected its system, and sim.q and"
+            " sim.v to go on from"
+        )
 
     # steps
 

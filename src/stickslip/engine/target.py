@@ -27,6 +27,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+TRAJECTORY = "stickslip trajectory"  # the format of its file
 HDF5 = b"\x89HDF\r\n\x1a\n"
 USER_BLOCKS = (0, 512)  # where HDF5 may begin in a file of ours
 BUSY = (errno.EACCES, errno.EAGAIN)
@@ -96,8 +97,21 @@ def check_replaceable(name: str, path: str) -> None:
         return
     with open(path, "rb") as file:
         start = file.read(USER_BLOCKS[-1] + len(HDF5))
-    if start and not any(start[at : at + len(HDF5)] == HDF5 for at in USER_BLOCKS):
+    other = start and not any(start[at : at + len(HDF5)] == HDF5 for at in USER_BLOCKS)
+    if other or format_of(path) not in (None, TRAJECTORY):
         raise FileError(f"{name}: this file is no trajectory and would be lost, expected another name")
+
+
+def format_of(path: str) -> str | None:
+    """What an HDF5 file says that it holds: nothing, of a problem; None where it cannot be asked: another one writes
+    it, or it is damaged."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            return str(file.attrs.get("format", ""))
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError):
+        return None
 
 
 def lock_now(file: int) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.checks import Refused, checked, instance, one_of, shown, tuple_of
+from stickslip.checks import Refused, checked, instance, is_number, one_of, shown, tuple_of
 from stickslip.checks import path as file_path
 from stickslip.engine.recorder import CONTACT, EVENT, MODEL, SCENE, Header, Record, open_record, save_record
 from stickslip.engine.rows import JOINT
@@ -295,7 +295,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def checked_index(what: str, given: int, count: int) -> int:
     """An index from 0, or from the end where negative."""
-    if not isinstance(given, int | np.integer) or isinstance(given, bool) or not -count <= given < count:
+    if not isinstance(given, int | np.integer) or not is_number(given) or not -count <= given < count:
         raise Refused(
             "Trajectory", what, given, f"one from {-count} to {count - 1}" if count else "none: there are no steps"
         )
@@ -329,11 +329,11 @@ def index_of(what: str, names: tuple[str, ...], given: Named, owner: str = "Traj
             raise InputError(f"{owner}: there is no {what} {given!r}, expected one of {known}")
         return names.index(given)
     index = given if isinstance(given, type | list | tuple) else getattr(given, "index", given)
-    if not isinstance(index, int | np.integer) or isinstance(index, bool):
+    if not isinstance(index, int | np.integer) or not is_number(index):
         raise InputError(f"{owner}: {what} is {shown(given)}, expected a {what} of the scene, its index or its name")
     if not 0 <= operator.index(index) < len(names):
         expected = f"an index from 0 to {len(names) - 1}" if names else f"none: there is no {what}"
-        raise InputError(f"{owner}: {what} is {index}, expected {expected}")
+        raise InputError(f"{owner}: {what} is {shown(index)}, expected {expected}")
     return operator.index(index)
 
 

@@ -77,6 +77,9 @@ class FrictionLaw:
             )
         return mu
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrictionLaw, (self.f,)  # is compiled again where it arrives
+
     def __repr__(self) -> str:
         return f"FrictionLaw({getattr(self.f, '__name__', 'f')})"
 

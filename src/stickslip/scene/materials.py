@@ -75,7 +75,7 @@ def coefficient(owner: str, field: str, value: Any) -> Any:
         case "friction" if isinstance(value, FrictionLaw):
             return value
         case "surface":
-            if isinstance(value, type) or not (hasattr(value, "data") and hasattr(value, "radius")):
+            if isinstance(value, type | np.ndarray) or not (hasattr(value, "data") and hasattr(value, "radius")):
                 raise Refused(owner, field, value, "Ellipsoid(), Mixed(), Polyhedron(…) or FrictionMap(f)")
             return value
         case "stiffness_tangent" if real(owner, field, value, "a number >= 0, or inf for a rigid surface") == 0:

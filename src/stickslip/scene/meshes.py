@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import Refused
+from stickslip.checks import Refused, as_floats
 from stickslip.errors import FileError, InputError
 from stickslip.scene.model import Floats, Integers
 
@@ -49,8 +49,8 @@ class Solid(NamedTuple):
 def points_of(owner: str, field: str, given: Any) -> Floats:
     """Points in space, (n, 3)."""
     try:
-        points = np.array(given, np.float64)
-    except (TypeError, ValueError, OverflowError):
+        points = as_floats(owner, field, given)
+    except InputError:
         points = np.zeros(0)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4 or not np.isfinite(points).all():
         raise Refused(owner, field, given, "at least four points of three finite numbers each, in m")

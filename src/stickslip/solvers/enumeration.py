@@ -992,7 +992,7 @@ def smallest_point(form: StandardForm, piece: Piece) -> Vector | None:
         ]
     )
     room = np.concatenate([-z / far, z / far, np.maximum(piece.slack[~piece.zero], 0.0)])
-    if not np.isfinite(rows).all():  # a direction of which z sees next to nothing
+    if not (np.isfinite(rows).all() and np.isfinite(room).all()):  # z sees next to nothing of a direction, or is huge
         return None
     height = np.maximum(np.abs(rows).max(axis=1, initial=0.0), np.finfo(float).tiny)
     cost = np.append(np.zeros(piece.dimension), 1.0)

@@ -61,6 +61,9 @@ class SweepStopped(KeyboardInterrupt):
         super().__init__(f"sweep: stopped after {sweep.done.size + sweep.failed.size} of {len(sweep)} runs")
         self.sweep = sweep
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SweepStopped, (self.sweep,)
+
 
 class Sweep:
     """The table of a sweep: columns by name, a row for each run. `sweep["friction"]`; also `len(sweep)`."""
