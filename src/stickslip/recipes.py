@@ -207,7 +207,7 @@ def models() -> None:
     before = np.zeros((0, 3)), np.zeros(0, np.int64), none
     model_step(*found, *no_rows, *known, 0, np.eye(1), force, v, *implicit, *before, 0.2, False, law, 1e-8)
     effective_mass(np.eye(1), force, v, STEP, *implicit)
-    bounded(row, STEP, 0.2)
+    bounded(row, STEP, 0.2, 1.0)
     carried(tag, before[0], 3)
 
 

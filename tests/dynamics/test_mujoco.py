@@ -139,6 +139,17 @@ def test_limits_and_dry_friction(load):
     assert run.v[1, 2] / 1e-3 == pytest.approx(0.5 * torque / inertia, rel=1e-6)
 
 
+@pytest.mark.parametrize("h", [1e-3, 5e-3])
+def test_a_limit_that_starts_violated_is_taken_back_as_gently_as_an_overlap(load, h):
+    """It starts 0.4 rad beyond, and leaves with √(2 brake 0.4) and no more."""
+    text = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint axis="0 1 0" limited="true" range="20 90"
+    damping="0"/><geom type="capsule" fromto="0 0 0 .4 0 0" size=".01" mass="1"/></body></worldbody></mujoco>"""
+    run = ss.simulate(load(text), 0.2, h, q=[math.radians(20) - 0.4])
+    brake = ss.Coulomb().stabilisation.brake
+    assert run.v[1, 0] == pytest.approx(math.sqrt(2 * brake * 0.4), rel=1e-6)
+    assert run.v.max() <= run.v[1, 0] * (1 + 1e-6)
+
+
 def test_equality_constraints_hold(load):
     """A four-bar linkage closed by `connect`, and a joint that follows another."""
     text = """<mujoco><worldbody>

@@ -216,3 +216,22 @@ def test_what_falls_slower_than_the_rest_speed_stays():
     scene.place(ball, velocity=(0, 0, -5e-4))
     run = ss.simulate(scene, 0.1, 0.01)
     assert np.abs(run.position(ball)[:, 2] - 0.1).max() < 1e-5
+
+
+def test_newtons_cradle_that_hangs_keeps_its_energy():
+    """Five balls on hinges, e = 1, through three impacts. From the second on they do not all touch, and gravity acts in
+    the step of an impact. The ball that comes loses all its speed to the one that leaves, in both senses."""
+    scene, length, radius, lift = ss.Scene(), 0.5, 0.03, 0.5
+    hung = []
+    for k in range(5):
+        angle = lift if k == 0 else 0.0
+        place = (2 * radius * k - length * np.sin(angle), 0, -length * np.cos(angle))
+        hung.append(scene.add_sphere(radius, mass=0.5, position=place, restitution=1.0, friction=0.0))
+        scene.add_hinge(hung[-1], position=(2 * radius * k, 0, 0), axis=(0, 1, 0))
+    run = ss.simulate(scene, 2.0, 1e-3)
+    drop = length * (1 - np.cos(lift))
+    assert np.abs(run.energy - run.energy[0]).max() < 1e-3 * 0.5 * G * drop
+    rises = np.array([run.position(ball)[:, 2] for ball in hung]) + length
+    assert rises[1:-1].max() < 1e-3 * drop
+    np.testing.assert_allclose(rises[4].max() / drop, 1.0, atol=1e-3)
+    np.testing.assert_allclose(rises[0, 1200:1700].max() / drop, 1.0, atol=1e-3)

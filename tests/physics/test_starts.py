@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.engine.engine import Engine
+from stickslip.scene.compile import compile_scene
 
 BRAKE = ss.Coulomb().stabilisation.brake
 
@@ -46,3 +48,26 @@ def test_without_a_brake_the_push_is_that_of_the_recovery():
     ball = scene.add_sphere(0.1, mass=1.0, position=(0, 0, 0.05))
     run = ss.simulate(scene, 0.01, 0.01, ss.Coulomb(ss.Gap(0.2)))
     assert run.velocity(ball)[-1, 2] == pytest.approx(0.2 * 0.05 / 0.01)
+
+
+@pytest.mark.parametrize("h", [1e-3, 1e-2])
+@pytest.mark.parametrize("kind", ["hinge", "slider"])
+def test_a_joint_that_starts_beyond_its_limit_comes_back_at_the_speed_of_the_brake(kind, h):
+    """Nothing else acts: it leaves with √(2 brake x) and keeps that speed; without a brake with half of x in a step."""
+    scene, beyond, hinge = ss.Scene(gravity=(0, 0, 0)), 0.3, kind == "hinge"
+    body = scene.add_box((0.4, 0.1, 0.1), mass=1.0, position=(0, 0, 0))
+    arm, add = body.index, scene.add_hinge if hinge else scene.add_slider
+    add(body, position=(0, 0, 0), axis=(0, 0, 1), limits=(0.0, 2.0))
+
+    def speed_after(steps, friction):
+        model, state, drives = compile_scene(scene)
+        if hinge:
+            state.quaternion[arm] = np.cos(beyond / 2), 0, 0, -np.sin(beyond / 2)
+        else:
+            state.position[arm, 2] = -beyond
+        Engine(model, state, drives, h, friction).march(steps, 64)
+        return state.velocity[arm, 5 if hinge else 2]
+
+    for steps in (1, 20):
+        assert speed_after(steps, ss.Coulomb()) == pytest.approx(speed_from(beyond), rel=1e-9)
+    assert speed_after(1, ss.Coulomb(ss.Gap(0.2))) == pytest.approx(0.5 * beyond / h, rel=1e-9)

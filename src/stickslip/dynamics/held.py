@@ -66,7 +66,7 @@ NEWTON_LIMIT, MOST_TURNS = 60, 30
 FEW_TURNS = 8  # with the rows at the end alone; from then on bodies are braced
 SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
 EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
-NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself
+NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself, or of a trial that is
 
 
 class JointModel(NamedTuple):
@@ -336,6 +336,35 @@ def fasten(held, state, h, v):
     correct(held, state, h, 1.0, 1.0 / h, v)
     if misfit > 0.0:
         correct(held, state, h, 1.0 - RECOVERY, 0.0, v)
+
+
+@bare
+def try_to_fasten(held, trial):
+    """(2) for a trial, whose bodies have moved already: positions alone, with the rows and factors as they are. Its d
+    is left in `set_out`."""
+    rows, before, wanted, tree, set_out, way = held.rows, held.before, held.wanted, held.tree, held.set_out, held.way
+    for i in range(before.size):
+        before[i] = rows.error[i]
+    for k in range(tree.size.size):
+        if tree.body[k] >= 0:
+            for r in range(6):
+                set_out[tree.body[k], r] = -way[tree.body[k], r]
+    for _ in range(FEW_TURNS):
+        joint_errors(held.model, trial, rows, held.placement, held.turned)
+        largest = 0.0
+        for i in range(wanted.size):
+            holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
+            wanted[i] = rows.error[i] - before[i] if holds else 0.0
+            largest = max(largest, abs(wanted[i]))
+        if not largest > NOTABLE:
+            break
+        displace(held, trial, 0.0)
+    for k in range(tree.size.size):
+        if tree.body[k] >= 0:
+            for r in range(6):
+                set_out[tree.body[k], r] += way[tree.body[k], r]
+    for i in range(before.size):
+        rows.error[i] = before[i]
 
 
 @bare

@@ -40,7 +40,8 @@ A limited hinge turns within half a turn of the middle of its limits; where only
 RECOVERY. The positions of rigid joints are corrected after each step (dynamics/held.py), so what they are off by is
 rounding. An error that was there at the start, bodies that do not fit, is taken back by this share in each step, by
 moving the bodies and not by speeding them up. A limit only pushes: a joint that starts beyond it leaves it with the
-speed of its recovery.
+speed of its recovery, which is that of overlaps, √(2 brake |gap|), at most (friction/stabilisation.py), with the brake
+in rad/s² where it turns.
 """
 
 from __future__ import annotations
@@ -336,6 +337,13 @@ def stop(h, gap, rows, i):
     """Row i lets the gap close but not more, and takes back RECOVERY of what is past the limit."""
     rows.bias[i] = gap / h if gap > 0.0 else RECOVERY * gap / h
     rows.lower[i] = 0.0
+
+
+@bare
+def asked(rows, i, h, brake):
+    """b of row i; of a limit that is passed no more than what a deceleration `brake` stops at the limit."""
+    b = rows.bias[i]
+    return max(b, -math.sqrt(-2.0 * brake * h * b / RECOVERY)) if b < 0.0 and is_limit(rows, i) else b
 
 
 @bare

@@ -2,15 +2,16 @@
 
 Rows tell velocities where bodies are at the start of a step. An edge or a rim that turns by h ω leaves what they say by
 about ½ (h ω)² of its size: a capsule of 40 rad/s, which is 0.2 rad in 5 ms, goes into another by 2 % of its length with
-every gap of the rows closed exactly, and two boxes may meet with edges that were not nearest before. So where a body
-turns notably, all are moved for a trial with the velocities v' that were found. A pair whose gap there is ψ' < ψ, with
-ψ <= 0 that of the start, or what its rows were left with, gets one more row, at the point and along the normal that it
-has in the end,
+every gap of the rows closed exactly, and two boxes may meet with edges that were not nearest before. Joints bend the
+way of what hangs on them, too. So where a body turns notably, all are moved for a trial with the velocities v' that
+were found, and joints put where they belong. A pair that gets notably deeper, to a gap ψ' < ψ, with ψ <= 0 that of the
+start, or what its rows were left with, gets one more row, at the point and along the normal that it has in the end,
 
     ψ' - ψ + h J (v - v') >= 0,                                                                                    (1)
 
 beside all others, and the step is made again: Newton's method for gaps that are not negative at the end of the step.
-Rims on planes are left out: they roll, in every step a little lower than their row says, and (1) would brake them.
+Rims on planes are left out: they roll, in every step a little lower than their row says, which engine/rims.py knows,
+and (1) would brake them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from stickslip.engine.prepare import approach
 from stickslip.jit import bare
 
 NOTABLE = 2e-3  # of the least width of a body: by how much overlaps may grow in a step unseen
+MOST_LOOKS = 3  # of one step from its end
+DEEP, GROWS = 2.0, 0.1  # of that: one that ends deeper than the first may grow by the other
 
 
 @bare
@@ -58,6 +61,14 @@ def put(state, image):
 
 
 @bare
+def first_of_pair(contacts, found, at, a, b):
+    """The first contact from `at` on of two shapes, or of what comes after them."""
+    while at < found and (contacts.shape_a[at] < a or (contacts.shape_a[at] == a and contacts.shape_b[at] < b)):
+        at += 1
+    return at
+
+
+@bare
 def note_missed(kind, state, trial, h, v, width, shape_body, contacts, found, ahead, seen, added, missed):
     """Rows (1) for the contacts `ahead` of the trial, of which `seen` were found, become those number `added` and on of
     `missed`; the step had the `contacts`. Returns how many rows there are then."""
@@ -67,15 +78,15 @@ def note_missed(kind, state, trial, h, v, width, shape_body, contacts, found, ah
         rolls = (kind[a] == CYLINDER and kind[b] == PLANE) or (kind[a] == PLANE and kind[b] == CYLINDER)
         if rolls or not ahead.gap[k] < 0.0:
             continue
-        while at < found and (contacts.shape_a[at] < a or (contacts.shape_a[at] == a and contacts.shape_b[at] < b)):
-            at += 1
+        at = first_of_pair(contacts, found, at, a, b)
         was, m, body_a, body_b = 0.0, at, shape_body[a], shape_body[b]
         while m < found and contacts.shape_a[m] == a and contacts.shape_b[m] == b:
             closes = h * approach(contacts.point[m], contacts.normal[m], state.position, v, body_a, body_b)
-            was = min(was, contacts.gap[m], contacts.gap[m] + closes)
+            told = contacts.feature[m] >= AT_THE_END  # its gap is none of the start
+            was = min(was, was if told else contacts.gap[m], contacts.gap[m] + closes)
             m += 1
-        deeper = ahead.gap[k] - was
-        if not deeper < -NOTABLE * min(width[body_a], width[body_b]):
+        deeper, notable = ahead.gap[k] - was, NOTABLE * min(width[body_a], width[body_b])
+        if not deeper < (-notable if ahead.gap[k] > -DEEP * notable else -GROWS * notable):
             continue
         if added == missed.gap.size:
             break

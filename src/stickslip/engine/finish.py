@@ -2,7 +2,7 @@
 
 velocities    v⁺ of all bodies, and the impulses of bilateral joint rows
 shares        which bodies move with v⁺, or a share of it, instead of ½ (v + v⁺): see `mark_hit`
-move          positions; those of joints corrected (dynamics/held.py)
+move          positions; those of joints corrected (dynamics/held.py), overlaps that are left (engine/apart.py)
 states        open, stick or slip
 remember      the impulses, for the next step
 """
@@ -29,11 +29,13 @@ from stickslip.dynamics.held import (
 )
 from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move, move_and_arrive
-from stickslip.engine.ahead import put
+from stickslip.engine.ahead import MOST_LOOKS, put
+from stickslip.engine.ahead import NOTABLE as NOTABLE_OVERLAP
+from stickslip.engine.apart import least_thickness, part
 from stickslip.engine.prepare import copy, hold_free
-from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, METHOD, STATUS
+from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, LOOKS, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
-from stickslip.friction.terms import TAKES_PART, bounced_share
+from stickslip.friction.terms import GAP, TAKES_PART, bounced_share
 from stickslip.jit import bare, inlined
 from stickslip.problems.contact_states import OPEN, state_of
 from stickslip.solvers.status import SOLVED, Status
@@ -136,22 +138,30 @@ def finish(state, rules, work, memory, record, k):
         memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
         work.islands.swept, work.islands.hard, answer.waited, answer.start, answer.p,
     )  # fmt: skip
-    if held.wanted.size > 0:
-        put(state, work.trial)
-        set_out(held, state, h, answer.v, share)
+    record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
+    deep = not rules.euler and rules.law.stabilised == GAP and ends_deep(rules, work)
+    if held.wanted.size == 0 and not deep:
+        move_and_arrive(bodies, state, h, answer.v, share)
+    else:
+        if held.wanted.size > 0:
+            put(state, work.trial)
+            set_out(held, state, h, answer.v, share)
         move(bodies, state, h, answer.v, share)
-        halve(held, answer.free, answer.v, share)
-        fasten(held, state, h, answer.v)
+        if held.wanted.size > 0:
+            halve(held, answer.free, answer.v, share)
+            fasten(held, state, h, answer.v)
+        if deep:
+            part(
+                state, bodies, work.free, held.tree.node, work.width, rules.law, work.surfaces.body, work.contacts,
+                work.count[FOUND], work.collision, work.gain, work.ahead, answer.free, answer.u, answer.after,
+            )  # fmt: skip
         arrive(bodies, state, answer.v)
+    if held.wanted.size > 0:
         keep_joints(held, memory.joint)
         articulate_braced(held, state, h, memory.joint, state.velocity)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
         follow(held, state)
-    else:
-        move_and_arrive(bodies, state, h, answer.v, share)
-    record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
-    if held.wanted.size > 0:
         row, far = loosest(held, bodies.radius)
         if not far <= rules.tol:
             work.wrong[0] = max(work.wrong[0], (abs(held.rows.error[row]) - abs(held.before[row])) / h)
@@ -165,6 +175,15 @@ def finish(state, rules, work, memory, record, k):
                 work.count[STATUS] = INEXACT if far <= rules.accept else STALLED
     note(record, k, work.count, work.residual[0], work.wrong, held.impulse, state)
     return True
+
+
+@bare
+def ends_deep(rules, work):
+    """May overlaps be left notably deeper than at the start: was the step not solved, or not seen to its end?"""
+    if work.count[LOOKS] == MOST_LOOKS:
+        return True
+    wrong = rules.law.h * work.wrong[0]
+    return wrong > 0.0 and wrong > NOTABLE_OVERLAP * least_thickness(work.bodies, work.free, work.width)
 
 
 @bare

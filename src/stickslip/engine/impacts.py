@@ -16,7 +16,9 @@ With friction, Newton's rule may create energy [1]. The kinetic energy that the 
     Σ p · ½ (u + u⁺),                                                                                              (2)
 
 u at the start of the step. It is never positive for λ = 0. Where it is positive for λ = 1 the island is solved again,
-with the greatest λ that two more solves find by which it is not.
+with the greatest λ that two more solves find by which it is not: for λ = ½, and for less than where a straight line
+between the two predicts no gain. (2) is convex in λ where the same contacts push, but bodies that move by a share other
+than ½ gain from their weight, too. A gain that is next to nothing costs next to nothing.
 
 [1] Kane, Levinson, Dynamics: Theory and Applications, McGraw-Hill 1985.
 """
@@ -30,7 +32,8 @@ from stickslip.jit import bare
 ROUNDS = 50  # at most
 PASSES, EXACT = 50, 1e-12  # of Gauss–Seidel over the normals of a round, and the share of the fastest that ends it
 NOTICED = 1e-9  # share of Σ |p · u| below which (2) is rounding
-CLOSER = 0.9  # share of the way to the λ at which a straight line predicts no gain
+CLOSER = 0.9  # share of the way from λ = ½ to the λ at which a straight line predicts no gain
+FURTHER = 20.0  # times the way down to that from λ = 1, at most
 WHOLE, HALF, BETWEEN, DECIDED = range(4)  # which λ of an island is being tried
 OUT = -1.0  # a contact that has no τ, or takes no part in a round
 
@@ -140,7 +143,8 @@ def lowers(member, n, island, body, J, start, place, G, free, target, before, p,
     elif at == HALF and gained:
         share[island], tried[island] = 0.0, DECIDED
     elif at == HALF and first[island] > gain:
-        share[island], tried[island] = 0.5 - 0.5 * CLOSER * gain / (first[island] - gain), BETWEEN
+        down = 0.5 * first[island] / (first[island] - gain)
+        share[island], tried[island] = 1.0 - min(FURTHER * down, 0.5 - CLOSER * (0.5 - down)), BETWEEN
     elif at == BETWEEN and gained:
         share[island], tried[island] = 0.5, DECIDED
     if share[island] == old:

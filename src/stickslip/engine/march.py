@@ -20,9 +20,9 @@ from __future__ import annotations
 from enum import IntEnum
 
 from stickslip.collision.broadphase import find_contacts
-from stickslip.dynamics.held import row_rate
+from stickslip.dynamics.held import row_rate, set_out, try_to_fasten
 from stickslip.dynamics.motion import comes_further, move
-from stickslip.engine.ahead import note_missed, set_off, turns_notably
+from stickslip.engine.ahead import MOST_LOOKS, note_missed, set_off, turns_notably
 from stickslip.engine.finish import end_velocities, find_shares, finish
 from stickslip.engine.impacts import lowers
 from stickslip.engine.prepare import prepare
@@ -56,7 +56,7 @@ class Ended(IntEnum):
 
 DONE, NO_ROOM, OUTSIDE, FULL, ASKS, LOOSE = (int(ended) for ended in Ended)
 INEXACT = int(Status.INEXACT)
-MOST_TRIES = 3  # in which bodies that are hit look for what they meet on their way, and those that turn for its end
+MOST_TRIES = 3  # in which bodies that are hit look for what they meet on their way
 # Instead of an island to go on from: the step has not begun; prepare it, and no more; help another thread
 FRESH, LOOK, HELP = -1, -2, -3
 
@@ -108,15 +108,19 @@ def march(state, rules, work, memory, record, first, island):
                     continue  # once more, with what is met on the way
             find_shares(state, rules, work)
             if (
-                count[LOOKS] < MOST_TRIES
+                count[LOOKS] < MOST_LOOKS
                 and not rules.euler
                 and rules.law.stabilised == GAP
-                and work.held.wanted.size == 0
+                and count[FOUND] > 0
                 and turns_notably(work.bodies, work.width, rules.law.h, work.answer.v)
             ):
                 count[LOOKS] += 1
                 set_off(state, work.trial, work.gain)
+                if work.held.wanted.size > 0:
+                    set_out(work.held, state, rules.law.h, work.answer.v, work.share)
                 move(work.bodies, work.trial, rules.law.h, work.answer.v, work.share)
+                if work.held.wanted.size > 0:
+                    try_to_fasten(work.held, work.trial)
                 seen = find_contacts(work.trial, work.gain, work.collision, work.ahead)
                 missed = count[MISSED]
                 count[MISSED] = note_missed(

@@ -42,7 +42,7 @@ MORE_STEPS, MORE_PATIENCE = 100, 20  # of the cautious ones
 ALPHA, FIRST, LEAST, GREATEST = 1e-2, 1e-3, 1e-9, 10.0  # α: its scale, in the first step, at least and at most
 CHANGE, CAUTIOUS = 10.0, 3.0  # factors by which it changes
 PART, SLIDES, STATE = 0, 1, 2  # columns of what a contact did
-BRAKE = 100.0  # deceleration that stops at zero what takes an error of constraints and limits back   [m/s², rad/s²]
+BRAKE = 100.0  # deceleration that stops at zero what takes an error of constraints back   [m/s², rad/s²]
 CLOSER = 0.1  # share of tol that it goes down to
 UNSOLVED, SOLVED, CLOSE = 0, 1, 2  # within tol, and within CLOSER of it
 
@@ -66,7 +66,7 @@ def model_step(
     own, momentum = effective_mass(M, force, v, law.h, damping, servo, springs, spring_dof, stiff)
     if leave:
         contact, row = met(contact, row)
-    wanted, lower, upper = bounded(row, law.h, recovery)
+    wanted, lower, upper = bounded(row, law.h, recovery, law.brake)
     warm = carried(tag, impulse, 3)
     warm_rows = carried_rows(key, old_key, old_joints)
     answer = solve_step(own, momentum, v, J, contact, rows, wanted, lower, upper, warm, warm_rows, law, tol)
@@ -74,16 +74,18 @@ def model_step(
 
 
 @kernel
-def bounded(row, h, recovery):
+def bounded(row, h, recovery, brake):
     """Velocity that constraints, dry friction and limits ask for, with the opposite sign, and the bounds of their
     impulses: the bound in `row` is inf of constraints, -inf of limits. A share `recovery` of an error is taken back; of
-    a large one, as of a limit that does not hold at the start, as much as can be braked."""
+    a large one, as of a limit that does not hold at the start, as much as can be braked: by `brake` at limits, as
+    gently as overlaps are."""
     count = len(row)
     wanted, lower, upper = np.empty(count), np.empty(count), np.empty(count)
     for i in range(count):
         error, bound = row[i, ERROR], row[i, BOUND]
         limit = bound == -np.inf
-        back = min(recovery * abs(error) / h, math.sqrt(2.0 * BRAKE * abs(error)))
+        most = min(brake, BRAKE) if limit else BRAKE
+        back = min(recovery * abs(error) / h, math.sqrt(2.0 * most * abs(error)))
         wanted[i] = error / h if limit and error > 0.0 else math.copysign(back, error)
         lower[i] = 0.0 if limit else -h * bound
         upper[i] = np.inf if limit else h * bound

@@ -17,7 +17,7 @@ from stickslip.collision.contacts import AT_THE_END, plain, put_in
 from stickslip.dynamics.articulated import half_substitute
 from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_side, weigh
 from stickslip.dynamics.held import hold, rates, row_rate, run_motors
-from stickslip.dynamics.joints import is_limit
+from stickslip.dynamics.joints import asked, is_limit
 from stickslip.dynamics.motion import free_motion
 from stickslip.dynamics.taut import slow
 from stickslip.engine.impacts import WHOLE, hand_on
@@ -85,9 +85,11 @@ def prepare(state, rules, work, memory):
         n, m, work.free, bodies.root_mass, bodies.root, held, work.sign, rows.body, rows.jacobian, rows.start,
         rows.place, rows.G,
     )  # fmt: skip
-    contact_law(n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, law)
+    contact_law(
+        n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, held.set_out, law
+    )
     if m > 0:
-        bounded_law(n, m, held.rows, rows.number, answer.free, law.q, law.compliance, law.lower, law.upper)
+        bounded_law(n, m, held.rows, rows.number, rules.law, answer.free, law.q, law.compliance, law.lower, law.upper)
     if held.wanted.size > 0:
         excuse(n, rows.jacobian, law.q)
     soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
@@ -273,8 +275,10 @@ def let_go(free, root_mass, root, sign, body, J, c, begin, end, place, G):
 
 
 @bare
-def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, law):
-    """The law of each contact, by friction/terms.py."""
+def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, bent, law):
+    """The law of each contact, by friction/terms.py. Joints bend the way of bodies by `bent`, and the gaps of rows for
+    the end of the step know that: half of the slip that comes of it is before the impulse, half behind, and friction
+    does no work by it."""
     D = rows.jacobian.shape[2]
     for i in range(n):
         k = rows.found[i]
@@ -293,6 +297,8 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         )
         if told:
             d = contacts.gap[k] / numbers.h
+            for c in range(1, D):
+                law.q[D * i + c] += contact_velocity(rows.body, rows.jacobian, i, c, bent) / numbers.h
         law.compliance_tangent[i], law.damped[i] = tangent_terms(
             numbers, surfaces.stiffness_tangent[a, b], surfaces.damping_tangent[a, b]
         )
@@ -313,9 +319,9 @@ def roll_rims(n, collision, contacts, found, body, moving, frame, velocity, h, p
             a, b = contacts.shape_a[k], contacts.shape_b[k]
             if side == 1:
                 a, b = b, a
-            if not moving[body[i, 1 - side]]:
-                f, at, v = contacts.feature[k], D * i, velocity[body[i, side]]
-                run_round(collision.kind, collision.table, a, b, f, h, v, frame[i], p[at : at + D], q[at : at + D])
+            if p[D * i] > 0.0 and not moving[body[i, 1 - side]]:
+                f, at, v, sign = contacts.feature[k], D * i, velocity[body[i, side]], 1.0 - 2.0 * side
+                run_round(collision.kind, collision.table, a, b, sign, f, h, v, frame[i], q[at : at + D])
 
 
 @bare
@@ -332,13 +338,13 @@ def excuse(n, J, q):
 
 
 @bare
-def bounded_law(n, m, joints, number, free, q, compliance, lower, upper):
+def bounded_law(n, m, joints, number, law, free, q, compliance, lower, upper):
     """The law of each bounded joint row."""
     D = q.size // lower.size
     for t in range(m):
         i, j = n + t, number[t]
         compliance[i], lower[i], upper[i] = joints.compliance[j], joints.lower[j], joints.upper[j]
-        q[D * i] = row_rate(joints, j, free) + joints.bias[j]
+        q[D * i] = row_rate(joints, j, free) + asked(joints, j, law.h, law.brake)
 
 
 @bare

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from stickslip.checks import checked, vector
 from stickslip.dynamics.generalized import Given, System, evaluate
-from stickslip.dynamics.joints import JointRows
+from stickslip.dynamics.joints import JointRows, asked
 from stickslip.dynamics.mujoco import LoadedModel
 from stickslip.engine.arguments import FORMULATION, refuse_state, seconds
 from stickslip.engine.arguments import world as world_kind
@@ -156,7 +156,7 @@ def engine_problem(engine: Engine) -> ContactProblem:
         point=contacts.point[:n].ravel(),
         time=engine.time,
         G=G,
-        b=joints.bias + drift,
+        b=np.array([asked(joints, i, engine.h, engine.rules.law.brake) for i in range(drift.size)]) + drift,
         compliance=joints.compliance.copy(),
         lower=joints.lower.copy(),
         upper=joints.upper.copy(),

@@ -472,11 +472,11 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
         patch=now.patch,
         point=now.place.ravel(),
         time=run.time,
-        **bounded_rows(now, h, how.recovery),
+        **bounded_rows(now, h, how.recovery, how.formulation.law(h).brake),
     )
 
 
-def bounded_rows(now: Now, h: float, recovery: float) -> dict[str, Any]:
+def bounded_rows(now: Now, h: float, recovery: float, brake: float) -> dict[str, Any]:
     """Constraints, dry friction and limits as joint rows of a ContactProblem."""
-    wanted, lower, upper = bounded(now.row, h, recovery)
+    wanted, lower, upper = bounded(now.row, h, recovery, brake)
     return {"G": now.rows.T, "b": wanted, "lower": lower, "upper": upper}

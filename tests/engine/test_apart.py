@@ -1,0 +1,84 @@
+"""Overlaps that a step leaves are taken back in positions, by as little as masses allow, and without speed."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.collision.broadphase import find_contacts, workspace
+from stickslip.collision.contacts import room_for
+from stickslip.engine.ahead import NOTABLE
+from stickslip.engine.apart import LEFT, part
+from stickslip.engine.engine import Engine
+from stickslip.scene.compile import compile_scene
+
+
+def parted(scene):
+    """The state of a scene after `part`, with nothing that overlapped at the start of the step."""
+    model, state, drives = compile_scene(scene)
+    engine = Engine(model, state, drives, 1e-2, ss.Coulomb())
+    engine.look_ahead()
+    work = engine.work
+    part(
+        state, work.bodies, work.free, work.held.tree.node, work.width, engine.rules.law, work.surfaces.body,
+        work.contacts, 0, work.collision, work.gain, work.ahead, work.answer.free, work.answer.u, work.answer.after,
+    )  # fmt: skip
+    return state
+
+
+@pytest.mark.parametrize("mass", [1.0, 3.0])
+def test_two_balls_part_as_their_masses_say(mass):
+    """The least Σ m d² that leaves no more than what is not notable: shares of the way inverse to the masses."""
+    scene, radius, overlap = ss.Scene(gravity=(0, 0, 0)), 0.1, 0.01
+    scene.add_sphere(radius, mass=1.0, position=(0, 0, 0))
+    scene.add_sphere(radius, mass=mass, position=(2 * radius - overlap, 0, 0), velocity=(1, 2, 3))
+    state = parted(scene)
+    way = overlap - NOTABLE * 2 * radius
+    np.testing.assert_allclose(state.position[0], (-way * mass / (1 + mass), 0, 0), atol=1e-12)
+    np.testing.assert_allclose(state.position[1], (2 * radius - overlap + way / (1 + mass), 0, 0), atol=1e-12)
+    np.testing.assert_array_equal(state.velocity, [[0] * 6, [1, 2, 3, 0, 0, 0]])
+
+
+def test_a_stack_is_lifted_as_a_whole():
+    """Each box by what all below it lack, but for the overlaps that are let be."""
+    scene, side, overlap, boxes = ss.Scene(), 0.1, 0.01, 5
+    scene.add_plane()
+    for k in range(boxes):
+        scene.add_box(side, mass=1.0, position=(0, 0, (k + 0.5) * side - (k + 1) * overlap))
+    z = parted(scene).position[1:, 2]
+    lacking = (np.arange(boxes) + 0.5) * side - z
+    most = (np.arange(boxes) + 1) * (1 + LEFT) * NOTABLE * side
+    assert (lacking <= most).all()
+    assert (lacking >= 0).all()
+
+
+def test_what_joints_hold_stays():
+    scene = ss.Scene(gravity=(0, 0, 0))
+    hung = scene.add_sphere(0.1, mass=1.0, position=(0, 0, 0))
+    scene.add_ball(hung, position=(0, 0, 0))
+    scene.add_sphere(0.1, mass=1.0, position=(0.19, 0, 0))
+    state = parted(scene)
+    np.testing.assert_array_equal(state.position[0], (0, 0, 0))
+    np.testing.assert_allclose(state.position[1], (0.2 - NOTABLE * 0.2, 0, 0), atol=1e-12)
+
+
+def test_thin_cards_stay_apart_where_steps_are_accepted_before_they_are_solved():
+    """A card falls with 5 m/s on forty; what the accepted steps have wrong would take it through a tenth of one."""
+    scene, thick, cards = ss.Scene(), 6e-4, 40
+    scene.add_plane(friction=0.3)
+    for k in range(cards):
+        scene.add_box((0.088, 0.063, thick), mass=1.8e-3, position=(0, 0, (k + 0.5) * thick), friction=0.3)
+    scene.add_box(
+        (0.088, 0.063, thick), mass=1.8e-3, position=(0.01, 0, cards * thick + 0.01), orientation=((0.3, 1, 0), 0.1),
+        velocity=(0, 0, -5.0), friction=0.3,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.InexactWarning)
+        run = ss.simulate(scene, 0.06, 2e-3, effort=8)
+    model, room, depth = compile_scene(scene)[0], room_for(1024), 0.0
+    for k in range(len(run) + 1):
+        found = find_contacts(run.state(k), np.zeros(model.kind.size), workspace(model), room)
+        depth = max(depth, -room.gap[:found].min(initial=0.0))
+    assert max(run.velocity_error) * 2e-3 > 0.01 * thick  # else nothing would be shown
+    assert depth < 0.01 * thick
