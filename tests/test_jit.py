@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 from stickslip import jit
@@ -21,6 +24,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "callee.py").write_text("import stickslip.inner.deep as deep\n")
     (folder / "inner" / "deep.py").write_text("def g():\n    from stickslip.bystander import h\n")
     (folder / "bystander.py").write_text("h = 1\n")
+    (folder / "compiling.py").write_text("how = 1\n")
     monkeypatch.setattr(jit, "PACKAGE", folder)
     return folder
 
@@ -37,6 +41,7 @@ def contents_of(package: Path) -> dict[str, str]:
         ("inner/deep", {"caller", "callee", "inner/deep"}),
         ("callee", {"caller", "callee"}),
         ("bystander", {"bystander"}),
+        ("compiling", {"caller", "callee", "inner/deep", "bystander"}),
     ],
 )
 def test_a_change_reaches_the_files_that_import_it_and_no_others(package: Path, changed: str, touched: set[str]):
@@ -55,6 +60,42 @@ def test_what_a_file_is_made_of_covers_every_kernel_it_sees():
         path, kernels = Path(str(module.__file__)), [f for f in vars(module).values() if hasattr(f, "py_func")]
         seen = {Path(kernel.py_func.__code__.co_filename) for kernel in kernels}
         assert seen <= jit.made_of(path)
+
+
+def test_no_kernel_counts_from_the_end_of_an_array():
+    """compiling.py takes indices as they are. Tuples, which are constants in capitals, may be read from their end."""
+    found, kernels = [], 0
+    for file in jit.PACKAGE.rglob("*.py"):
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef) and KERNELS & {*map(ast.unparse, function.decorator_list)}:
+                kernels += 1
+                found += [f"{file.name}: {ast.unparse(each)}" for each in ast.walk(function) if from_the_end(each)]
+    assert kernels > 500
+    assert not found
+
+
+KERNELS = {"kernel", "bare", "inlined"}
+
+
+def from_the_end(node: ast.AST) -> bool:
+    """Is this a[-1] or the like?"""
+    if not isinstance(node, ast.Subscript) or (isinstance(node.value, ast.Name) and node.value.id.isupper()):
+        return False
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(
+        isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.USub) and isinstance(each.operand, ast.Constant)
+        for each in indices
+    )
+
+
+def test_functions_of_the_caller_count_from_the_end_as_before():
+    comes_first(0, 1)  # a kernel, compiled here or read
+
+    @numba.njit
+    def last(values):
+        return values[-1]
+
+    assert last(np.array([1.0, 2.0])) == 2.0
 
 
 def test_a_kernel_is_pickled_by_its_name():

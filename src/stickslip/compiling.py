@@ -8,6 +8,7 @@ and with reassociated sums another one rounds differently. So here
   tell their content, so that the copies of a function that meet are one, whoever compiled them;
 - only a kernel that Python calls becomes *machine code*: all that it needs and nothing else visible from outside, so
   that nothing of it can be replaced, whatever else is loaded and in which order. It is optimised as one program, once;
+- an index into an array counts from its beginning, whatever its type;
 - the processor is a published level (x86-64-v3), not the machine at hand: machine code is the same on all of them, and
   what is compiled on one machine runs on another.
 
@@ -40,10 +41,12 @@ from numba.core.caching import NullCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 from numba.core.targetconfig import ConfigStack
+from numba.np import arrayobj
 
 from stickslip.pack import CODE, PROGRAM, find, keep, name_of, one_at_a_time, processor, say
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of variables begin through which code finds its Python objects
+OURS = "9stickslip"  # what those of functions of this package have
 
 
 class MachineCode(NamedTuple):
@@ -150,10 +153,12 @@ def in_charge() -> Iterator[Any]:
     context._internal_codegen, context.cached_internal_func = code_generator(), INTERNAL_FUNCTIONS
     context.get_executable = placeholder
     numba_compiler._compile_bytecode = compile_named
+    arrayobj.fix_integer_index = from_the_front
     try:
         yield context
     finally:
         numba_compiler._compile_bytecode = compile_bytecode
+        arrayobj.fix_integer_index = fix_integer_index
         vars(context).update(kept)
         del context.get_executable
 
@@ -161,6 +166,15 @@ def in_charge() -> Iterator[Any]:
 INTERNAL_FUNCTIONS: dict[Any, Any] = {}  # what Numba compiles for itself, once
 CONTENTS: dict[Any, str] = {}  # of the functions of kernels, each a digest of all that it is made of
 compile_bytecode = compiler.CompilerBase._compile_bytecode
+fix_integer_index = arrayobj.fix_integer_index
+
+
+def from_the_front(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    """An index as it is: no kernel counts from the end of an array, and to ask for that costs a test and two
+    instructions at every access. What Numba compiles of its own may count from there."""
+    if OURS not in builder.function.name:
+        return fix_integer_index(context, builder, kind, index, size)
+    return context.cast(builder, index, kind, numba_types.intp if kind.signed else numba_types.uintp)
 
 
 def compile_named(pipeline: Any) -> Any:

@@ -107,9 +107,9 @@ def silent(function: F) -> F:
 
 
 def content_of(source: Path) -> str:
-    """A digest of all that the kernels of a file are made of, and of the flags that change their code."""
+    """A digest of all that the kernels of a file are made of, of how, and of the flags that change their code."""
     digest = hashlib.sha256(os.environ.get("NUMBA_BOUNDSCHECK", "0").encode())
-    for file in sorted(made_of(source)):
+    for file in sorted(made_of(source) | {PACKAGE / "compiling.py"}):
         digest.update(text_of(file).encode())
     return digest.hexdigest()[:16]
 

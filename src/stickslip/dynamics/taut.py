@@ -45,7 +45,8 @@ from stickslip.jit import bare
 from stickslip.scene.model import Joint, Kind
 
 FOLLOWED = 1.5  # rad a step of the fastest swing
-JACOBI = 6  # sweeps of rotations that diagonalise three rows to rounding
+JACOBI = 6  # sweeps of rotations at most
+ROUNDED = 1e-16  # share of a diagonal up to which what is beside it is rounding
 
 
 @bare
@@ -193,6 +194,9 @@ def keep_positive(D, V):
         for c in range(3):
             V[r, c] = 1.0 if r == c else 0.0
     for _ in range(JACOBI):
+        beside, size = abs(D[0, 1]) + abs(D[0, 2]) + abs(D[1, 2]), abs(D[0, 0]) + abs(D[1, 1]) + abs(D[2, 2])
+        if beside <= ROUNDED * size:
+            break
         for a in range(2):
             for b in range(a + 1, 3):
                 if D[a, b] != 0.0:

@@ -135,7 +135,8 @@ class Engine:
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""
-        begin(self.state, self.rules, self.work, self.memory)
+        if self.work.held.wanted.size:  # else there is nothing to do, and a call takes all arrays apart
+            begin(self.state, self.rules, self.work, self.memory)
 
     @property
     def h(self) -> float:

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from stickslip.collision.broadphase import Workspace, workspace
 from stickslip.collision.contacts import Contacts, room_for
 from stickslip.dynamics.held import Held, held_by
-from stickslip.dynamics.motion import Bodies, bodies_of
+from stickslip.dynamics.motion import FREE, STATIC, Bodies, bodies_of
 from stickslip.engine.newton import INTEGERS, NUMBERS
 from stickslip.engine.team import new_post
 from stickslip.friction.terms import LawNumbers
-from stickslip.scene.model import Floats, Integers, Kind, Model, Motors, Shape, State
+from stickslip.scene.model import Floats, Integers, Model, Motors, Shape, State
 
 Booleans = NDArray[np.bool_]
 
@@ -45,6 +45,8 @@ METHODS = (
     *("LimitSurfaceGaussSeidel", "LimitSurfaceNewton", "PotentialReduction", "LimitSurfaceInteriorPoint", "other"),
 )  # which solved a step
 NO_SOLVE, SWEEPS, CORRECTION = range(3)
+SPHERE = int(Shape.SPHERE)
+LENGTHS = np.array([{"PLANE": 0, "BOX": 3, "CYLINDER": 2, "HULL": 3}.get(shape.name, 1) for shape in Shape])  # in sizes
 MOST_SLABS, BINS = 32, 1024  # see engine/slabs.py
 JOINT = -2  # less the number of a joint: in the place of the worst contact, the joint that is worst
 
@@ -259,8 +261,8 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         count=np.zeros(COUNTS, np.int64),
         residual=np.zeros(1),
         wrong=np.zeros(2),
-        free=model.kind == Kind.FREE,
-        moving=model.kind != Kind.STATIC,
+        free=model.kind == FREE,
+        moving=model.kind != STATIC,
         sign=np.concatenate([np.ones(bodies), np.where(held.tree.body < 0, -1.0, 1.0)]),
         share=np.zeros(bodies),
         gain=np.zeros(bodies),
@@ -277,14 +279,11 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
 
 def least_widths(model: Model) -> Floats:
     """(nb,) of the shapes of a body; inf for planes, and for balls about their centres of mass, which turn unseen."""
-    width = np.full(model.shape.size, np.inf)
-    for s, (kind, size) in enumerate(zip(model.shape, model.shape_size, strict=True)):
-        ball = kind == Shape.SPHERE and np.linalg.norm(model.shape_position[s]) <= 1e-9 * size[0]
-        if kind != Shape.PLANE and not ball:
-            lengths = size[:2] if kind == Shape.CYLINDER else size[: 3 if kind in (Shape.BOX, Shape.HULL) else 1]
-            width[s] = 2.0 * lengths[lengths > 0.0].min(initial=np.inf)
+    kind, size = model.shape, model.shape_size
+    turns = (kind != SPHERE) | (np.linalg.norm(model.shape_position, axis=1) > 1e-9 * size[:, 0])
+    counts = (np.arange(3) < LENGTHS[kind][:, None]) & turns[:, None] & (size > 0.0)
     least = np.full(model.kind.size, np.inf)
-    np.minimum.at(least, model.shape_body, width)
+    np.minimum.at(least, model.shape_body, 2.0 * np.where(counts, size, np.inf).min(axis=1))
     return least
 
 

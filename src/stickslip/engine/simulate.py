@@ -281,8 +281,9 @@ def checkpoint_of(memory: Memory, inside: set[Any]) -> Checkpoint:
     """A copy of what the next step starts from."""
     known = int(memory.known[0])
     contacts = {f"memory/{name}": getattr(memory, name)[:known].copy() for name in KEPT}
-    keys = contacts["memory/key"].tolist()
-    contacts["memory/inside"] = np.array([tuple(key) in inside for key in keys], np.bool_)
+    keys = contacts["memory/key"].tolist() if inside else ()
+    contacts["memory/inside"] = np.zeros(known, np.bool_)
+    contacts["memory/inside"][: len(keys)] = [tuple(key) in inside for key in keys]
     return Checkpoint(contacts, memory.joint.copy())
 
 
@@ -305,10 +306,10 @@ def steps_in(record: Record) -> int:
 
 def finite_steps(record: Record, count: int) -> int:
     """How many of the first `count` steps lead to states of finite numbers, up to the first that does not."""
-    good = np.ones(count, np.bool_)
-    for name in State._fields:
-        good &= np.isfinite(getattr(record, name)[:count]).all(axis=(1, 2))
-    return count if good.all() else int(np.argmin(good))
+    states = [np.isfinite(getattr(record, name)[:count]) for name in State._fields]
+    if all(column.all() for column in states):
+        return count
+    return int(np.argmin(np.all([column.all(axis=(1, 2)) for column in states], axis=0)))
 
 
 def no_numbers(record: Record, k: int, step: int, h: float, names: Sequence[str]) -> RunFailed:

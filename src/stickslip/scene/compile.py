@@ -104,10 +104,9 @@ def compile_scene(scene: Scene) -> tuple[Model, State, Drives]:
     """The arrays and functions of a scene as it is now."""
     bodies = [*scene.descriptions, *([WORLD_BODY] if scene.needs_world else [])]
     masses = [mass_properties(body, scene.planar) if body.kind is Kind.FREE else IMMOVABLE for body in bodies]
-    rotation = [rotation_matrix(body.orientation) for body in bodies]
+    rotation = stack((rotation_matrix(body.orientation) for body in bodies), 9).reshape(-1, 3, 3)
     centre = stack((properties.centre for properties in masses), 3)
-    position = stack((body.position for body in bodies), 3)
-    position += stack((turn @ c for turn, c in zip(rotation, centre, strict=True)), 3)
+    position = stack((body.position for body in bodies), 3) + (rotation @ centre[:, :, None])[:, :, 0]
 
     force, torque = applied(scene, len(bodies))
     material, kinds, table = surfaces(scene, bodies)
@@ -125,7 +124,7 @@ def compile_scene(scene: Scene) -> tuple[Model, State, Drives]:
     )
     drives = drives_of(scene, friction_table(scene, material, kinds), set_table(scene, material, kinds))
     constant = [(*still_if_function(body.velocity), *still_if_function(body.spin)) for body in bodies]
-    quaternion = np.array([body.orientation for body in bodies], np.float64).reshape(-1, 4)
+    quaternion = stack((body.orientation for body in bodies), 4)
     state = State(position, quaternion, stack(constant, 6))
     drives.prescribe(0.0, state)
     return model, state, drives
@@ -206,8 +205,8 @@ def drives_of(scene: Scene, frictions: FrictionTable | None, sets: SetTable | No
 
 def motors(scene: Scene) -> Motors:
     """What the joints are driven by, as the scene begins; a target that is not given is 0."""
-    columns = [column(scene.joints, name) for name in Motors._fields]
-    return Motors(*(np.where(np.isnan(values), 0.0, values) for values in columns))
+    rows = ([getattr(joint, name) or 0.0 for joint in scene.joints] for name in Motors._fields)
+    return Motors(*np.array([*rows], np.float64))
 
 
 def at_point(body: Body, applied: Force) -> ForceFunction:
@@ -344,33 +343,29 @@ def integers(values: Iterable[int]) -> Integers:
 
 def apart(scene: Scene, count: int) -> Integers:
     """Pairs that never touch: those said, and those a joint holds unless it lets them collide."""
-    held = {tuple(sorted((joint.a, joint.b))) for joint in scene.joints if joint.b is not None and not joint.collide}
-    pairs = np.array([*(scene.apart | held)], np.int64).reshape(-1, 2)
-    return np.unique(pairs[:, 0] * count + pairs[:, 1])
+    held = (sorted((joint.a, joint.b)) for joint in scene.joints if joint.b is not None and not joint.collide)
+    numbers = {a * count + b for a, b in (*scene.apart, *held)}
+    return np.array(sorted(numbers), np.int64)
 
 
-def joint_arrays(scene: Scene, position: Floats, rotation: list[Floats]) -> dict[str, Any]:
+def joint_arrays(scene: Scene, position: Floats, rotation: Floats) -> dict[str, Any]:
     """The joints, seen from their two bodies as these are when the scene begins; the world is the last body."""
     world = len(rotation) - 1
-    anchors: tuple[list[Floats], list[Floats]] = ([], [])
-    frames: tuple[list[Floats], list[Floats]] = ([], [])
-    ends = [(joint.a, world if joint.b is None else joint.b) for joint in scene.joints]
-    for joint, pair in zip(scene.joints, ends, strict=True):
-        frame = frame_along(joint.axis)
-        for end, anchor, axes in zip(pair, anchors, frames, strict=True):
-            anchor.append(rotation[end].T @ (np.array(joint.position) - position[end]))
-            axes.append(rotation[end].T @ frame)
-    limits = [joint.limits or (-math.inf, math.inf) for joint in scene.joints]
+    a, b = integers(j.a for j in scene.joints), integers(world if j.b is None else j.b for j in scene.joints)
+    place = stack((joint.position for joint in scene.joints), 3)
+    frame = stack((frame_along(joint.axis) for joint in scene.joints), 9).reshape(-1, 3, 3)
+    to_a, to_b = rotation[a].transpose(0, 2, 1), rotation[b].transpose(0, 2, 1)
+    limits = stack((joint.limits or (-math.inf, math.inf) for joint in scene.joints), 2)
     return {
         "joint": integers(joint.kind for joint in scene.joints),
-        "joint_a": integers(a for a, _ in ends),
-        "joint_b": integers(b for _, b in ends),
-        "joint_anchor_a": stack(anchors[0], 3),
-        "joint_anchor_b": stack(anchors[1], 3),
-        "joint_frame_a": stack(frames[0], 9).reshape(-1, 3, 3),
-        "joint_frame_b": stack(frames[1], 9).reshape(-1, 3, 3),
-        "joint_lower": np.array([lower for lower, _ in limits], np.float64),
-        "joint_upper": np.array([upper for _, upper in limits], np.float64),
+        "joint_a": a,
+        "joint_b": b,
+        "joint_anchor_a": (to_a @ (place - position[a])[:, :, None])[:, :, 0].copy(),
+        "joint_anchor_b": (to_b @ (place - position[b])[:, :, None])[:, :, 0].copy(),
+        "joint_frame_a": to_a @ frame,
+        "joint_frame_b": to_b @ frame,
+        "joint_lower": limits[:, 0].copy(),
+        "joint_upper": limits[:, 1].copy(),
         "joint_target": column(scene.joints, "speed"),
         "joint_strength": column(scene.joints, "strength"),
         **{f"joint_{name}": directions(scene, name) for name in ("compliance", "damping")},

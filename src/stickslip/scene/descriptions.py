@@ -138,25 +138,28 @@ def mass_properties(body: BodyDescription, planar: bool) -> MassProperties:
     mass = body.density * total if body.mass is None else body.mass  # type: ignore[operator]
     if is_particle(body):
         return MassProperties(mass, np.zeros(3), np.zeros((3, 3)))
-    solids: list[Any] = [shape for shape in body.shapes if not isinstance(shape, Plane)]
+    solids: list[tuple[Any, Floats]] = [
+        (shape, centroid(shape)) for shape in body.shapes if not isinstance(shape, Plane)
+    ]
     centre = np.zeros(3)
     if body.centre is not None:
         centre = np.array(body.centre)
     elif total > 0:
-        for shape in solids:
-            centre += measure(shape, planar) / total * centroid(shape)
+        for shape, middle in solids:
+            centre += measure(shape, planar) / total * middle
     if body.inertia is not None:
         return MassProperties(mass, centre, np.array(body.inertia))
     inertia = np.zeros((3, 3))
-    for shape in solids:
-        d = centroid(shape) - centre
+    for shape, middle in solids:
+        d = middle - centre
         if planar:
             inertia[1, 1] += shape.moment + shape.area * (d @ d)
         else:
             turn = rotation_matrix(shape.orientation)
             own = np.array(shape.inertia)
             inertia += (turn @ own if own.ndim == 2 else turn * own) @ turn.T
-            inertia += shape.volume * ((d @ d) * np.eye(3) - np.outer(d, d))
+            if d.any():
+                inertia += shape.volume * ((d @ d) * np.eye(3) - np.outer(d, d))
     return MassProperties(mass, centre, mass / total * inertia)
 
 
