@@ -21,8 +21,18 @@ A body moves (`move`) with the mean of its velocities at the two ends of the ste
 under constant forces, second order otherwise, and ω̄ where nothing acts. Where it is hit it moves with v⁺, all of the
 step, so that what has been stopped at a surface stays there; where it bounces, with a share of it (friction/terms.py).
 
-So bodies that only act on each other keep theirs exactly. To first order in h the gyroscopic terms add up to the usual
-torque -ω × I ω. Where I is a multiple of the identity they vanish, and in the plane too.
+So bodies that only act on each other keep theirs exactly. But where a slim body is pushed while it turns far, (3) may
+leave its momentum along an axis about which that is a lot of energy, up to (length/width)² times what it had. What it
+may have is the energy at the start and what the push gave it, with the inertia at the start: with t = R (Π - I ω₀),
+
+    2 E = t·I⁻¹t + 2 t·ω₀ + ω⁺·I ω⁺                                                                          (4)
+
+which is what (3) has where nothing pushes. Where the body turns by more than FAR, and (3) has more than (4) by
+MOST_GAIN, Π⁺ is taken on the way from (3) to the momentum that turned with the body, as near to (3) as the energy
+allows (`lessened`): there energy is kept, and momentum to the order of the step.
+
+To first order in h the gyroscopic terms add up to the usual torque -ω × I ω. Where I is a multiple of the
+identity they vanish, and in the plane too.
 """
 
 from __future__ import annotations
@@ -41,6 +51,7 @@ MEAN, END = 0.5, 1.0  # shares of v⁺ in the velocity by which a body moves
 NEWTON_LIMIT = 20
 CLOSE = 1e-15  # relative Newton step after which ω is exact to rounding
 FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
+FAR, MOST_GAIN = 0.1, 1e-2  # angle [rad], and share of the energy (4) that may be gained by turning so far
 SMALL = 1e-4  # angle below which a of (2) is its series, exact to rounding
 
 
@@ -304,11 +315,49 @@ def move_and_arrive(bodies, state, h, v, shares):
 @bare
 def to_end(bodies, i, q, v):
     """From ω⁺ to I⁻¹ Π⁺ of (3) with the orientation q at the end of the step; world axes. R becomes that of q."""
-    R, turned = bodies.R[i], bodies.turned[i]
+    R, I, K = bodies.R[i], bodies.inertia[i], bodies.inverse_inertia[i]  # noqa: E741
+    t_x, t_y, t_z = times_transposed(R, bodies.turned[i, 0], bodies.turned[i, 1], bodies.turned[i, 2])
+    o_x, o_y, o_z = times_transposed(R, bodies.v[i, 3], bodies.v[i, 4], bodies.v[i, 5])
     x, y, z = times_transposed(R, v[3], v[4], v[5])
-    x, y, z = times(bodies.inertia[i], x, y, z)
-    x, y, z = times(R, x, y, z)
+    c_x, c_y, c_z = times(I, x, y, z)
+    allowed = weighed(K, t_x, t_y, t_z) + 2.0 * (t_x * o_x + t_y * o_y + t_z * o_z) + c_x * x + c_y * y + c_z * z
+    c_x, c_y, c_z = c_x + t_x, c_y + t_y, c_z + t_z
+    x, y, z = times(R, c_x, c_y, c_z)
+    before = R[0, 0], R[0, 1], R[0, 2], R[1, 0], R[1, 1], R[1, 2], R[2, 0], R[2, 1], R[2, 2]
     to_matrix(q, R)
-    x, y, z = times_transposed(R, x + turned[0], y + turned[1], z + turned[2])
-    x, y, z = times(bodies.inverse_inertia[i], x, y, z)
+    x, y, z = times_transposed(R, x, y, z)
+    most = (1.0 + MOST_GAIN) * max(0.0, allowed)
+    if weighed(K, x, y, z) > most and turns_far(before, R):
+        x, y, z = lessened(K, most, x, y, z, c_x, c_y, c_z)
+    x, y, z = times(K, x, y, z)
     v[3], v[4], v[5] = times(R, x, y, z)
+
+
+@bare
+def turns_far(before, R):
+    """Is R more than FAR from what it was? The trace of Rᵀ R⁺ is 1 + 2 cos of the angle."""
+    trace = 0.0
+    for a in range(3):
+        for b in range(3):
+            trace += before[3 * a + b] * R[a, b]
+    return trace < 1.0 + 2.0 * math.cos(FAR)
+
+
+@bare
+def weighed(K, x, y, z):
+    """Twice the energy of a momentum in body axes."""
+    k_x, k_y, k_z = times(K, x, y, z)
+    return x * k_x + y * k_y + z * k_z
+
+
+@bare
+def lessened(K, most, x, y, z, c_x, c_y, c_z):
+    """The point of the way from (x, y, z), which weighs more than `most`, to c that is the first to weigh that; c is
+    made smaller where it weighs more."""
+    weight = weighed(K, c_x, c_y, c_z)
+    s = math.sqrt(most / weight) if weight > most else 1.0
+    d_x, d_y, d_z = s * c_x - x, s * c_y - y, s * c_z - z
+    k_x, k_y, k_z = times(K, d_x, d_y, d_z)
+    b, c = -(x * k_x + y * k_y + z * k_z), weighed(K, x, y, z) - most
+    s = min(1.0, c / (b + math.sqrt(max(0.0, b * b - c * (d_x * k_x + d_y * k_y + d_z * k_z)))))
+    return x + s * d_x, y + s * d_y, z + s * d_z

@@ -10,6 +10,8 @@ start, or what its rows were left with, gets one more row, at the point and alon
     ψ' - ψ + h J (v - v') >= 0,                                                                                    (1)
 
 beside all others, and the step is made again: Newton's method for gaps that are not negative at the end of the step.
+J acts where that point is on average over the step, about which it turns; and (1) asks a point to stop at most, never
+to come back: one that turns by a radian or more is told little by it, and would be thrown.
 Rims on planes are left out: they roll, in every step a little lower than their row says, which engine/rims.py knows,
 and (1) would brake them.
 """
@@ -96,18 +98,21 @@ def note_missed(kind, state, trial, h, v, width, shape_body, contacts, found, ah
         bring_back(state.position[body_a], trial.position[body_a], v[body_a], h, ahead.point[k], x)
         bring_back(state.position[body_b], trial.position[body_b], v[body_b], h, ahead.point[k], x)
         missed.shape_a[added], missed.shape_b[added], missed.feature[added] = a, b, ahead.feature[k] + AT_THE_END
-        missed.gap[added] = deeper - h * approach(x, n, state.position, v, body_a, body_b)
+        missed.gap[added] = max(0.0, deeper - h * approach(x, n, state.position, v, body_a, body_b))
         added += 1
     return added
 
 
 @bare
 def bring_back(position, moved, v, h, point, x):
-    """Add to x half of where the point of a body was at the start of the step that is at `point` when it has moved."""
+    """Add to x half of where, seen from the body at the start of the step, its point is on average over the step that
+    is at `point` in the end: there a change of v acts on it."""
     r_x, r_y, r_z = point[0] - moved[0], point[1] - moved[1], point[2] - moved[2]
     spin = math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
-    if spin > 0.0:
-        k_x, k_y, k_z, cosine, sine = v[3] / spin, v[4] / spin, v[5] / spin, math.cos(h * spin), math.sin(h * spin)
+    angle = h * spin
+    if angle > 0.0:
+        k_x, k_y, k_z = v[3] / spin, v[4] / spin, v[5] / spin
+        cosine, sine = math.sin(angle) / angle, (1.0 - math.cos(angle)) / angle  # means of these
         along = (1.0 - cosine) * (k_x * r_x + k_y * r_y + k_z * r_z)
         r_x, r_y, r_z = (
             cosine * r_x - sine * (k_y * r_z - k_z * r_y) + along * k_x,
