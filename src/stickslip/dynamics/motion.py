@@ -23,13 +23,13 @@ step, so that what has been stopped at a surface stays there; where it bounces, 
 
 So bodies that only act on each other keep theirs exactly. But where a slim body is pushed while it turns far, (3) may
 leave its momentum along an axis about which that is a lot of energy, up to (length/width)² times what it had. What it
-may have is the energy at the start and what the push gave it, with the inertia at the start: with t = R (Π - I ω₀),
+may have is the energy at the start and what the push gave it, with the inertia at the start,
 
-    2 E = t·I⁻¹t + 2 t·ω₀ + ω⁺·I ω⁺                                                                          (4)
+    2 E = Π·I⁻¹Π + ω⁺·I ω⁺ - ω₀·I ω₀                                                                         (4)
 
 which is what (3) has where nothing pushes. Where the body turns by more than FAR, and (3) has more than (4) by
-MOST_GAIN, Π⁺ is taken on the way from (3) to the momentum that turned with the body, as near to (3) as the energy
-allows (`lessened`): there energy is kept, and momentum to the order of the step.
+MOST_GAIN of what it had or got, Π⁺ is taken on the way from (3) to the momentum that turned with the body, as near to
+(3) as the energy allows (`lessened`): there energy is kept, and momentum to the order of the step.
 
 To first order in h the gyroscopic terms add up to the usual torque -ω × I ω. Where I is a multiple of the
 identity they vanish, and in the plane too.
@@ -51,7 +51,7 @@ MEAN, END = 0.5, 1.0  # shares of v⁺ in the velocity by which a body moves
 NEWTON_LIMIT = 20
 CLOSE = 1e-15  # relative Newton step after which ω is exact to rounding
 FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
-FAR, MOST_GAIN = 0.1, 1e-2  # angle [rad], and share of the energy (4) that may be gained by turning so far
+FAR, MOST_GAIN = 0.1, 1e-2  # angle [rad], and share of its energy that a body may gain by turning so far
 SMALL = 1e-4  # angle below which a of (2) is its series, exact to rounding
 
 
@@ -295,13 +295,15 @@ def arrive(bodies, state, v):
 def arrive_body(bodies, state, i, v):
     if bodies.kind[i] == STATIC:
         return
+    end = state.velocity[i]
+    s_x, s_y, s_z = end[3], end[4], end[5]
     for a in range(6):
-        state.velocity[i, a] = v[a]
+        end[a] = v[a]
     if bodies.kind[i] != FREE or bodies.planar:
         return
     t = bodies.turned[i]
     if t[0] != 0.0 or t[1] != 0.0 or t[2] != 0.0 or gyroscopic(bodies.inertia[i], v):
-        to_end(bodies, i, state.quaternion[i], state.velocity[i])
+        to_end(bodies, i, s_x, s_y, s_z, state.quaternion[i], end)
 
 
 @bare
@@ -313,20 +315,23 @@ def move_and_arrive(bodies, state, h, v, shares):
 
 
 @bare
-def to_end(bodies, i, q, v):
-    """From ω⁺ to I⁻¹ Π⁺ of (3) with the orientation q at the end of the step; world axes. R becomes that of q."""
-    R, I, K = bodies.R[i], bodies.inertia[i], bodies.inverse_inertia[i]  # noqa: E741
-    t_x, t_y, t_z = times_transposed(R, bodies.turned[i, 0], bodies.turned[i, 1], bodies.turned[i, 2])
-    o_x, o_y, o_z = times_transposed(R, bodies.v[i, 3], bodies.v[i, 4], bodies.v[i, 5])
+def to_end(bodies, i, x, y, z, q, v):
+    """From ω⁺ to I⁻¹ Π⁺ of (3) with the spin (x, y, z) at the start and the orientation q at the end of the step; world
+    axes. R becomes that of q."""
+    R, I, K, t = bodies.R[i], bodies.inertia[i], bodies.inverse_inertia[i], bodies.turned[i]  # noqa: E741
+    t_x, t_y, t_z = times_transposed(R, t[0], t[1], t[2])
+    x, y, z = times_transposed(R, x, y, z)
+    p_x, p_y, p_z = times(I, x, y, z)
+    had, free = weighed(K, p_x, p_y, p_z), weighed(K, p_x - t_x, p_y - t_y, p_z - t_z)  # Π, and I ω₀ = Π - t
     x, y, z = times_transposed(R, v[3], v[4], v[5])
     c_x, c_y, c_z = times(I, x, y, z)
-    allowed = weighed(K, t_x, t_y, t_z) + 2.0 * (t_x * o_x + t_y * o_y + t_z * o_z) + c_x * x + c_y * y + c_z * z
+    got = c_x * x + c_y * y + c_z * z
     c_x, c_y, c_z = c_x + t_x, c_y + t_y, c_z + t_z
     x, y, z = times(R, c_x, c_y, c_z)
     before = R[0, 0], R[0, 1], R[0, 2], R[1, 0], R[1, 1], R[1, 2], R[2, 0], R[2, 1], R[2, 2]
     to_matrix(q, R)
     x, y, z = times_transposed(R, x, y, z)
-    most = (1.0 + MOST_GAIN) * max(0.0, allowed)
+    most = max(0.0, had + got - free) + MOST_GAIN * max(had, got)
     if weighed(K, x, y, z) > most and turns_far(before, R):
         x, y, z = lessened(K, most, x, y, z, c_x, c_y, c_z)
     x, y, z = times(K, x, y, z)

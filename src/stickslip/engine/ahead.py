@@ -12,8 +12,7 @@ start, or what its rows were left with, gets one more row, at the point and alon
 beside all others, and the step is made again: Newton's method for gaps that are not negative at the end of the step.
 J acts where that point is on average over the step, about which it turns; and (1) asks a point to stop at most, never
 to come back: one that turns by a radian or more is told little by it, and would be thrown.
-Rims on planes are left out: they roll, in every step a little lower than their row says, which engine/rims.py knows,
-and (1) would brake them.
+Rims on planes are left out: they roll, in every step a little lower than their row says, and (1) would brake them.
 """
 
 from __future__ import annotations

@@ -319,9 +319,11 @@ def roll_rims(n, collision, contacts, found, body, moving, frame, velocity, h, p
             a, b = contacts.shape_a[k], contacts.shape_b[k]
             if side == 1:
                 a, b = b, a
-            if p[D * i] > 0.0 and not moving[body[i, 1 - side]]:
+            if not moving[body[i, 1 - side]]:
                 f, at, v, sign = contacts.feature[k], D * i, velocity[body[i, side]], 1.0 - 2.0 * side
-                run_round(collision.kind, collision.table, a, b, sign, f, h, v, frame[i], q[at : at + D])
+                run_round(
+                    collision.kind, collision.table, a, b, sign, f, h, v, frame[i], p[at : at + D], q[at : at + D]
+                )
 
 
 @bare

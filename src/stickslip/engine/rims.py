@@ -9,22 +9,14 @@ it touches, v + ω × ρ, changes by
 
     b = h ω × ρ'                                                                                                   (1)
 
-in a step, at unchanged v and ω. A contact that sticks, u_t = 0 at the end of every step, would so start the next one
-with the slip b_t, and its friction p_t do the work ½ p_t·b_t, which an Euler disk gained. So where the rim carries
-already the law of the contact sees
+in a step, at unchanged v and ω. A contact that sticks, u_t = 0 at the end of every step, so starts the next one with
+the slip b_t, and its friction p_t does the work ½ p_t·b_t, which an Euler disk gains. Where the friction of the step
+before says that it would, the law of the contact sees
 
-    u_t + ½ b_t                                                                                                    (2)
+    u_t + SHARE b_t                                                                                                (2)
 
-The slip before and after the impulse is then opposite, and friction does no work, as where it rolls.
-
-The gap of the rim, up to what does not turn, is ψ = n·x - r s ± l c. Its row knows how it changes at first; as the axis
-turns by h ω it ends further down by
-
-    δ = r (s⁺ - s - h s˙) ∓ l (c⁺ - c - h c˙),      c⁺, s⁺ those of the axis at the end,  s˙ = -c c˙/s           (3)
-
-In a step from ψ = 0 to ψ = 0 the contact parts at the start with δ/h and is approached at the end as fast, and the
-normal impulse does no work either. So the law of the normal sees u_n - δ/h, if δ > 0: else an Euler disk sinks in by δ
-in every step.
+With one half the slip before and after the impulse would be opposite, and friction would do no work, as where it rolls;
+with a little more it never does any. Where rolling loses by b_t it is left alone.
 """
 
 from __future__ import annotations
@@ -35,13 +27,15 @@ from stickslip.collision.placement import AXES, CYLINDER, PLANE, SIZE
 from stickslip.collision.planes import LOWER_RIM, UPPER_RIM
 from stickslip.jit import bare
 
+SHARE = 0.6  # in (2)
 FASTEST = 0.5  # of the radius: what a rim that lies all but level runs round in a step is nothing to go by
 
 
 @bare
-def run_round(kind, table, a, b, sign, feature, h, v, frame, q):
-    """Add (2) and (3) to the velocities q, along the frame, of a contact of shape a, of a body that moves with v, with
-    shape b; `sign` is -1 where q are those of b. Nothing where they are no cylinder on a plane."""
+def run_round(kind, table, a, b, sign, feature, h, v, frame, p, q):
+    """Add SHARE of (1) to the velocities q along the tangents of the frame, of a contact of shape a, of a body that
+    moves with v, with shape b, which had the impulse p; `sign` is -1 where p and q are those of b. Nothing where they
+    are no cylinder on a plane."""
     if kind[a] != CYLINDER or kind[b] != PLANE or (feature not in (LOWER_RIM, UPPER_RIM)):
         return
     r, half = table[a, SIZE], table[a, SIZE + 1]
@@ -62,18 +56,10 @@ def run_round(kind, table, a, b, sign, feature, h, v, frame, q):
     d_z = r * (rate * a_z + c * z - grows * m_z) / s + along * z
     if not h * math.sqrt(d_x * d_x + d_y * d_y + d_z * d_z) <= FASTEST * r:
         return
-    across = (n_x * v[3] + n_y * v[4] + n_z * v[5]) * (a_x * v[3] + a_y * v[4] + a_z * v[5])
-    q[0] -= max(sinks(r, along, c, s, rate, across, h, math.sqrt(v[3] ** 2 + v[4] ** 2 + v[5] ** 2)), 0.0) / h
     u_x, u_y, u_z = v[4] * d_z - v[5] * d_y, v[5] * d_x - v[3] * d_z, v[3] * d_y - v[4] * d_x
+    gains = 0.0
     for k in range(1, min(q.size, 3)):
-        q[k] += 0.5 * sign * h * (frame[k, 0] * u_x + frame[k, 1] * u_y + frame[k, 2] * u_z)
-
-
-@bare
-def sinks(r, along, c, s, rate, across, h, spin):
-    """δ of (3), with c˙ = `rate` and (n·ω)(ω·a) = `across`; the axis turns by h `spin` about ω."""
-    if not spin > 0.0:
-        return 0.0
-    cosine = math.cos(h * spin)
-    end = c * cosine + rate / spin * math.sin(h * spin) + across / (spin * spin) * (1.0 - cosine)
-    return r * (math.sqrt(max(1.0 - end * end, 0.0)) - s + h * c * rate / s) - along * (end - c - h * rate)
+        gains += sign * p[k] * (frame[k, 0] * u_x + frame[k, 1] * u_y + frame[k, 2] * u_z)
+    if gains > 0.0:
+        for k in range(1, min(q.size, 3)):
+            q[k] += sign * SHARE * h * (frame[k, 0] * u_x + frame[k, 1] * u_y + frame[k, 2] * u_z)

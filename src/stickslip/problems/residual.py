@@ -53,6 +53,7 @@ from stickslip.problems.mixed import MixedLCP
 
 TINY = float(np.finfo(np.float64).eps)
 LARGEST = float(np.finfo(np.float64).max)
+NEVER = -1.0  # a tolerance that no residual meets
 SMALL = 1e-100  # a sum of squares between this and its inverse has lost nothing worth having
 
 
@@ -65,6 +66,8 @@ def residual(problem: Any, x: ArrayLike, y: Vector | None = None) -> float:
     x = point("residual", "x", x, problem.size)
     if isinstance(problem, LimitSurfaceProblem):
         return judge_limit_surface(problem, x, math.inf)[1]
+    if y is None and isinstance(problem, ConeProblem | CylinderProblem):
+        return judge(problem, x, NEVER)[1]  # the machine code that judges an answer: the same bits
     y = problem.value(x) if y is None else point("residual", "y", y, problem.size)
     if isinstance(problem, LCP):
         return float(relative_min_map(x, y, problem.q))

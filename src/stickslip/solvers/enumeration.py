@@ -982,21 +982,23 @@ def smallest_point(form: StandardForm, piece: Piece) -> Vector | None:
     slope = np.concatenate([piece.along[:pairs], (form.M @ piece.along)[:pairs]])[~piece.zero]
     if not far > 0.0:
         return None
-    unit = far / np.maximum(np.abs(slope_z).max(axis=0, initial=0.0), np.finfo(float).tiny)  # of c
-    top = np.ones((z.size, 1))
-    rows = np.vstack(
-        [
-            np.hstack([slope_z * unit / far, -top]),
-            np.hstack([-slope_z * unit / far, -top]),
-            np.hstack([-slope * unit, np.zeros((len(slope), 1))]),
-        ]
-    )
-    room = np.concatenate([-z / far, z / far, np.maximum(piece.slack[~piece.zero], 0.0)])
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = far / np.maximum(np.abs(slope_z).max(axis=0, initial=0.0), np.finfo(float).tiny)  # of c
+        top = np.ones((z.size, 1))
+        rows = np.vstack(
+            [
+                np.hstack([slope_z * unit / far, -top]),
+                np.hstack([-slope_z * unit / far, -top]),
+                np.hstack([-slope * unit, np.zeros((len(slope), 1))]),
+            ]
+        )
+        room = np.concatenate([-z / far, z / far, np.maximum(piece.slack[~piece.zero], 0.0)])
+        height = np.maximum(np.abs(rows).max(axis=1, initial=0.0), np.finfo(float).eps)  # so that none is huge
+        rows, room = rows / height[:, None], room / height
     if not (np.isfinite(rows).all() and np.isfinite(room).all()):  # z sees next to nothing of a direction, or is huge
         return None
-    height = np.maximum(np.abs(rows).max(axis=1, initial=0.0), np.finfo(float).tiny)
     cost = np.append(np.zeros(piece.dimension), 1.0)
-    found = linprog(cost, A_ub=rows / height[:, None], b_ub=room / height, bounds=(None, None))
+    found = linprog(cost, A_ub=rows, b_ub=room, bounds=(None, None))
     return piece.left + piece.along @ (unit * found.x[:-1]) if found.status == 0 else None
 
 
