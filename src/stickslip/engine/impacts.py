@@ -33,7 +33,7 @@ ROUNDS = 50  # at most
 PASSES, EXACT = 50, 1e-12  # of Gauss–Seidel over the normals of a round, and the share of the fastest that ends it
 NOTICED = 1e-9  # share of Σ |p · u| below which (2) is rounding
 CLOSER = 0.9  # share of the way from λ = ½ to the λ at which a straight line predicts no gain
-FURTHER = 20.0  # times the way down to that from λ = 1, at most
+FURTHER = 4.0  # times the way down to that from λ = 1, at most
 WHOLE, HALF, BETWEEN, DECIDED = range(4)  # which λ of an island is being tried
 OUT = -1.0  # a contact that has no τ, or takes no part in a round
 
