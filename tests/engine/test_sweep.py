@@ -269,7 +269,7 @@ def test_a_correction_that_does_not_help_is_taken_back(made, stage):
         )  # fmt: skip
         mark, island = work.islands.mark, work.islands
         if stage == BY_BODIES:
-            after, _ = corrected(*given, mark, island.label, error, 1e-6, p, u, answer.z)
+            after, _, _ = corrected(*given, mark, island.label, error, 1e-6, p, u, answer.z)
         else:
             room = mark, island.numbers, island.integers
             after, _ = newton(*given, size, step.rules.associated, *room, error, 1e-6, p, u, answer.z)

@@ -73,7 +73,7 @@ VARIED = {
 def test_runs_made_at_once_have_the_bits_of_those_made_one_by_one(block, over):
     settings = {"dt": 1e-2, "duration": 0.2} | {name: None for name in over if name == "dt"}
     settings = {name: value for name, value in settings.items() if value is not None}
-    plan, measure = plan_of(over, None, 1), Measures(tuple(ENDS))
+    plan, measure = plan_of("sweep", over, None, 1), Measures(tuple(ENDS))
     given = [{**settings, **plan.parameters(i)} for i in range(len(plan))]
     assert len(SceneRun(block).at_once(measure, given)) == len(plan)  # all are
     found = ss.sweep(block, over, measure=ENDS, **settings)
@@ -93,7 +93,7 @@ def test_runs_made_at_once_have_the_bits_of_those_made_one_by_one(block, over):
     ],
 )
 def test_what_an_ensemble_cannot_vary_or_keep_is_run_one_by_one(block, over, measure):
-    plan = plan_of(over, None, 1)
+    plan = plan_of("sweep", over, None, 1)
     given = [{"dt": 1e-2, "duration": 0.1, **plan.parameters(i)} for i in range(2)]
     assert not SceneRun(block).at_once(Measures(tuple(measure)), given)
     assert ss.sweep(block, over, measure=measure, dt=1e-2, duration=0.1).done.size == 2
