@@ -97,7 +97,7 @@ def test_kernels_are_not_compiled_again_for_read_only_arrays():
             for method in METHODS:
                 with suppress(ss.InputError):  # of methods for another class of problems
                     ss.solve(problem, method)
-    kernels = [each for each in gc.get_objects() if isinstance(each, Kernel)]
+    kernels = [each for each in gc.get_objects() if issubclass(type(each), Kernel)]  # a dead proxy has no class
     called = [kinds for each in kernels for kinds in each.entries]
     assert len(called) > 30
     for kinds in called:
