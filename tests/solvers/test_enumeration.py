@@ -738,3 +738,13 @@ def test_a_continuum_that_reaches_far_is_listed(far):
     assert found.residual <= 1e-10
     np.testing.assert_allclose(a @ piece.directions, 0.0, atol=1e-12)
     assert abs(a @ piece.point) <= 1e-12 * np.abs(piece.point).max()
+
+
+def test_the_exact_one_of_solutions_that_bounds_make_look_alike():
+    # beside bounds of 1 all entries of z are nothing, and (0, 4.3e-13) has a residual below tol; z = -M⁻¹ q is exact
+    M, q = np.array([[32.0, -32.0], [-20.0, 180.0]]), np.array([2e-12, -7.7e-11])
+    every = all_solutions(MixedLCP(M, q, lower=[0.0, -np.inf], upper=[1e12, 0.5]))
+    z = -np.linalg.solve(M, q)
+    assert (z > 0).all()
+    assert every.describe() == "one isolated solution"
+    np.testing.assert_allclose(every.points[0], z, rtol=1e-12)

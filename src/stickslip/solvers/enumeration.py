@@ -59,6 +59,7 @@ OPEN, ZERO, WANTED = 0, 1, 2  # a variable is >= 0, chosen as zero, or asked to 
 ROUNDING = 1e-11  # entries of a dictionary up to this count as zero
 SLACK = 1e-9  # values down to -SLACK count as nonnegative; the residual decides later
 SAME = 1e-8  # solutions closer than this are one
+SHARP = 1e-3  # share of tol, above which the residual of an isolated solution is made smaller
 CANCELLED = 1e-13  # a difference of numbers this much larger is zero, when free variables are eliminated
 FAR = 1e3  # a contradiction should exclude at least all x with entries below this
 BEYOND = 1e7  # and where nothing is left, all below this, to say that there is no solution
@@ -185,7 +186,7 @@ def all_solutions(
         complete, reach, clear, nodes = start.reach >= FAR, start.reach, start.clear, 0
     else:
         leaves, complete, reach, clear, nodes = enumerate_leaves(start, allowed, max_nodes)
-    found = [nearer(form, solved_again(form, leaf), tolerance) for leaf in leaves]
+    found = [sharper(form, nearer(form, solved_again(form, leaf), tolerance), tolerance) for leaf in leaves]
     pieces, reach, clear = without_contradictory(form, found, tolerance, reach, clear)
     continua, points, doubtful = sorted_out(form, pieces, tolerance)
     listed = [*points, *(piece.point for piece in continua)]
@@ -969,6 +970,20 @@ def nearer(form: StandardForm, piece: Piece, tol: float) -> Piece:
         left = least + share * (piece.left - least)
         again = piece_from(form, piece.zero, piece.dimension, left, form.origin + form.to_z(left))
         if not again.residual < piece.residual or again.slack.min(initial=0.0) < -SLACK:
+            break
+        piece = again
+    return piece
+
+
+def sharper(form: StandardForm, piece: Piece, tol: float) -> Piece:
+    """Where q is next to nothing beside the bounds, a point that takes a variable for zero can pass as a solution
+    though another next to it is exact. So of each pair the smaller one is made zero, as long as that makes the residual
+    smaller (Newton's method for min(left, right) = 0)."""
+    while piece.dimension == 0 and piece.residual > SHARP * tol:
+        left, right = piece.slack[: form.pairs], piece.slack[form.pairs :]
+        again = piece_from(form, np.concatenate([left <= right, left > right]), 0, piece.left.copy(), piece.z.copy())
+        close = np.abs(again.slack - piece.slack).max(initial=0.0) <= SAME * (1 + np.abs(piece.slack).max(initial=0.0))
+        if not (close and again.residual < 0.5 * piece.residual):
             break
         piece = again
     return piece
