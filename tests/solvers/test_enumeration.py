@@ -748,3 +748,12 @@ def test_the_exact_one_of_solutions_that_bounds_make_look_alike():
     assert (z > 0).all()
     assert every.describe() == "one isolated solution"
     np.testing.assert_allclose(every.points[0], z, rtol=1e-12)
+
+
+def test_a_method_needs_one_solution_and_looks_at_no_more_than_some():
+    n = 12  # z_i (1 - z_i) = 0: each entry is 0 or 1
+    problem = LCP(-np.eye(n), np.ones(n))
+    answer = Enumeration().solve(problem)
+    assert answer.status == Status.SOLVED
+    assert answer.iterations < 2 ** (n - 1)
+    assert all_solutions(problem).count == 2**n

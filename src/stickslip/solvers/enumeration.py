@@ -31,6 +31,7 @@ powers of two, which keeps complementarity and rounds nothing.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from dataclasses import dataclass, replace
 from typing import NamedTuple, overload
@@ -59,6 +60,8 @@ OPEN, ZERO, WANTED = 0, 1, 2  # a variable is >= 0, chosen as zero, or asked to 
 ROUNDING = 1e-11  # entries of a dictionary up to this count as zero
 SLACK = 1e-9  # values down to -SLACK count as nonnegative; the residual decides later
 SAME = 1e-8  # solutions closer than this are one
+MOST_LEAVES = 1000  # that Enumeration looks at: more are those of a matrix that is singular, to rounding
+MOST_NEARER = 20  # of the pieces with too large a residual, for which a better point is looked for
 SHARP = 1e-3  # share of tol, above which the residual of an isolated solution is made smaller
 CANCELLED = 1e-13  # a difference of numbers this much larger is zero, when free variables are eliminated
 FAR = 1e3  # a contradiction should exclude at least all x with entries below this
@@ -176,17 +179,24 @@ def all_solutions(
     """
     if isinstance(problem, LimitSurfaceProblem):
         return search_modes(problem) if tol is None else search_modes(problem, tol=tol)
+    return search(problem, type(problem).tolerance if tol is None else tol, max_nodes)
+
+
+def search(problem: LCP | MixedLCP, tolerance: float, max_nodes: int, max_leaves: int = sys.maxsize) -> Solutions:
+    """What all_solutions lists, of so many leaves of the tree at most."""
     started = time.perf_counter()
     form = standard_form(problem)
-    tolerance = type(problem).tolerance if tol is None else tol
     allowed, of_equations = allowances(form, tolerance)
     start = without_free_variables(form, of_equations)
     leaves: list[Leaf] = []
     if isinstance(start, Contradiction):
         complete, reach, clear, nodes = start.reach >= FAR, start.reach, start.clear, 0
     else:
-        leaves, complete, reach, clear, nodes = enumerate_leaves(start, allowed, max_nodes)
-    found = [sharper(form, nearer(form, solved_again(form, leaf), tolerance), tolerance) for leaf in leaves]
+        leaves, complete, reach, clear, nodes = enumerate_leaves(start, allowed, max_nodes, max_leaves)
+    found = [sharper(form, solved_again(form, leaf), tolerance) for leaf in leaves]
+    poor = [i for i, piece in enumerate(found) if piece.dimension and not piece.residual <= tolerance]
+    for i in poor[:MOST_NEARER]:
+        found[i] = nearer(form, found[i], tolerance)
     pieces, reach, clear = without_contradictory(form, found, tolerance, reach, clear)
     continua, points, doubtful = sorted_out(form, pieces, tolerance)
     listed = [*points, *(piece.point for piece in continua)]
@@ -210,14 +220,14 @@ class Enumeration:
     residual of tol, with no entry beyond 1e7 times what is usual in the problem's own units."""
 
     tol: float = 1e-10
-    max_nodes: int = 1_000_000
+    max_nodes: int = 1_000_000  # and no more than MOST_LEAVES choices that may hold solutions
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: the search starts from all of space."""
         expect(self, problem, LCP, MixedLCP)
         start_from(problem, x0)
         started = time.perf_counter()
-        found = all_solutions(problem, tol=self.tol, max_nodes=self.max_nodes)
+        found = search(problem, self.tol, self.max_nodes, MOST_LEAVES)
         listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
         nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER
         shown = found.clear >= 1.0 and found.reach >= BEYOND
@@ -485,7 +495,9 @@ class Leaf(NamedTuple):
     dimension: int
 
 
-def enumerate_leaves(start: Start, allowed: Vector, max_nodes: int) -> tuple[list[Leaf], bool, float, float, int]:
+def enumerate_leaves(
+    start: Start, allowed: Vector, max_nodes: int, max_leaves: int = sys.maxsize
+) -> tuple[list[Leaf], bool, float, float, int]:
     """The leaves, whether the search was completed, its reach, how clear it is, and the nodes visited."""
     m, k = start.basic.size, start.nonbasic.size
     pairs = (m + k) // 2
@@ -495,12 +507,15 @@ def enumerate_leaves(start: Start, allowed: Vector, max_nodes: int) -> tuple[lis
     proof = Proof(start.table, start.error, place, np.full(1, np.inf), allowed / start.unit, np.full(1, np.inf))
     waiting = Dictionary(*(np.empty((pairs, *array.shape), array.dtype) for array in d))
     first, counts = np.empty(pairs, np.intp), np.zeros(2, np.intp)
-    leaves, x = [], np.empty(m + k)
-    while next_leaf(d, proof, waiting, first, counts, x, max_nodes):
+    leaves: list[Leaf] = []
+    x = np.empty(m + k)
+    while more := next_leaf(d, proof, waiting, first, counts, x, max_nodes):
+        if len(leaves) == max_leaves:
+            break
         open_columns = int((d.state[d.nonbasic] != ZERO).sum())
         leaves.append(Leaf(start.unit * x, d.state == ZERO, open_columns + start.lines))
     reach, nodes = float(proof.reach[0]), int(counts[1])
-    return leaves, nodes <= max_nodes and reach >= FAR, reach, float(proof.clear[0]), min(nodes, max_nodes)
+    return leaves, not more and nodes <= max_nodes and reach >= FAR, reach, float(proof.clear[0]), min(nodes, max_nodes)
 
 
 @kernel
@@ -961,7 +976,7 @@ def nearer(form: StandardForm, piece: Piece, tol: float) -> Piece:
     """A continuum may reach as far as bounds of 1e10, where rounding hides that its points are solutions. Then it is
     stood for by a point inside it that is small: where the largest term of M z is least, and a little from there."""
     for _ in range(3):  # a linear program is solved to seven digits
-        if piece.residual <= tol or not piece.dimension:
+        if piece.residual <= tol:
             break
         least = smallest_point(form, piece)
         if least is None:
