@@ -188,3 +188,13 @@ def test_a_free_variable_without_an_equation_makes_no_false_proof():
     assert ray.status is Status.RAY
     assert ray.certificate.multiplier is None
     assert solve(problem).require().x[0] >= 1 - 1e-9
+
+
+@pytest.mark.parametrize(("q", "none"), [(5e-11, False), (1e-9, True)])
+def test_a_proof_knows_how_wrong_eliminated_equations_may_be(q, none):
+    # 1e-3 z_0 + q = 0 with z_0 free, and w_1 = z_0 >= 0: never exactly, but z = 0 has the residual q
+    M = np.array([[1e-3, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    problem = MixedLCP(M, np.array([q, 0.0, 0.0]), [-np.inf, 0.0, 0.0], [np.inf, np.inf, 1.0])
+    assert (residual(problem, np.zeros(3)) > Lemke().tol) == none
+    answer = Lemke().solve(problem)
+    assert (answer.certificate is not None and answer.certificate.infeasible) == none

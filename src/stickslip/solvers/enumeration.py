@@ -974,7 +974,7 @@ def piece_from(form: StandardForm, zero: Mask, dimension: int, left: Vector, z: 
 
 def nearer(form: StandardForm, piece: Piece, tol: float) -> Piece:
     """A continuum may reach as far as bounds of 1e10, where rounding hides that its points are solutions. Then it is
-    stood for by a point inside it that is small: where the largest term of M z is least, and a little from there."""
+    stood for by a point inside it that is small: where the terms of M z are least, and a little from there."""
     for _ in range(3):  # a linear program is solved to seven digits
         if piece.residual <= tol:
             break
@@ -1005,7 +1005,7 @@ def sharper(form: StandardForm, piece: Piece, tol: float) -> Piece:
 
 
 def smallest_point(form: StandardForm, piece: Piece) -> Vector | None:
-    """`left` of the point of a piece with the least max_j |M_j|∞ |z_j|."""
+    """`left` of the point of a piece with the least Σ_j |M_j|∞ |z_j|."""
     size = np.abs(as_dense(form.problem.M)).max(axis=0, initial=0.0)
     z, slope_z = size * piece.z, size[:, None] * form.to_z(piece.along)
     pairs, far = form.pairs, np.abs(z).max(initial=0.0)
@@ -1014,12 +1014,12 @@ def smallest_point(form: StandardForm, piece: Piece) -> Vector | None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         unit = far / np.maximum(np.abs(slope_z).max(axis=0, initial=0.0), np.finfo(float).tiny)  # of c
-        top = np.ones((z.size, 1))
+        top = np.eye(z.size)
         rows = np.vstack(
             [
                 np.hstack([slope_z * unit / far, -top]),
                 np.hstack([-slope_z * unit / far, -top]),
-                np.hstack([-slope * unit, np.zeros((len(slope), 1))]),
+                np.hstack([-slope * unit, np.zeros((len(slope), z.size))]),
             ]
         )
         room = np.concatenate([-z / far, z / far, np.maximum(piece.slack[~piece.zero], 0.0)])
@@ -1027,9 +1027,9 @@ def smallest_point(form: StandardForm, piece: Piece) -> Vector | None:
         rows, room = rows / height[:, None], room / height
     if not (np.isfinite(rows).all() and np.isfinite(room).all()):  # z sees next to nothing of a direction, or is huge
         return None
-    cost = np.append(np.zeros(piece.dimension), 1.0)
+    cost = np.append(np.zeros(piece.dimension), np.ones(z.size))
     found = linprog(cost, A_ub=rows, b_ub=room, bounds=(None, None))
-    return piece.left + piece.along @ (unit * found.x[:-1]) if found.status == 0 else None
+    return piece.left + piece.along @ (unit * found.x[: piece.dimension]) if found.status == 0 else None
 
 
 def unknowns_and_equations(form: StandardForm, zero: Mask) -> tuple[Mask, Mask]:

@@ -170,7 +170,8 @@ def ray_of(
 ) -> Ray:
     """The ray along which nothing blocks, in the LCP's own numbers, and a proof of infeasibility if there is one.
 
-    `allowed` is by how much a row of what counts as a solution may be wrong.
+    `allowed` is by how much a row of what counts as a solution may be wrong. So may the equations that were eliminated,
+    which makes rows of the LCP wrong by their share in them.
     """
     problem, n = reduced.lcp, reduced.lcp.size
     slope = np.zeros(2 * n + 1)
@@ -178,11 +179,14 @@ def ray_of(
     slope[entering] = 1.0
     dz = slope[n : 2 * n] * column
     z0 = float(x[basis == 2 * n].sum())
-    proof = dz if refutes(problem, dz, allowed) else farkas(problem, allowed)
-    return Ray(z, dz, z0, float(slope[2 * n]), proof if reduced.exact else None)
+    proof = None
+    if reduced.exact:
+        wrong = allowed * (1.0 + reduced.leak())
+        proof = dz if refutes(problem, dz, allowed, wrong) else farkas(problem, allowed, wrong)
+    return Ray(z, dz, z0, float(slope[2 * n]), proof)
 
 
-def farkas(problem: LCP, allowed: float) -> Vector | None:
+def farkas(problem: LCP, allowed: float, wrong: Vector | float) -> Vector | None:
     """A v >= 0 with Mᵀ v <= 0 and qᵀ v = -1, by linear programming: then no z >= 0 has M z + q >= 0. None: no v."""
     if problem.size > LARGEST_PROGRAM:
         return None
@@ -195,17 +199,17 @@ def farkas(problem: LCP, allowed: float) -> Vector | None:
     if found.status != 0:
         return None
     v = np.maximum(found.x, 0.0) / row
-    return v if refutes(problem, v, allowed) else None
+    return v if refutes(problem, v, allowed, wrong) else None
 
 
-def refutes(problem: LCP, v: Vector, allowed: float) -> bool:
+def refutes(problem: LCP, v: Vector, allowed: float, wrong: Vector | float) -> bool:
     """v >= 0, Mᵀ v <= 0 up to rounding, and qᵀ v < 0 beyond it and beyond what is allowed.
 
-    Where z and w = M z + q are at least -allowed, -allowed |v|₁ <= vᵀ w <= qᵀ v + allowed |Mᵀ v|₁.
+    Where z is at least -allowed and w = M z + q at least -wrong, -wrongᵀ v <= vᵀ w <= qᵀ v + allowed |Mᵀ v|₁.
     """
     reach, size = problem.M.T @ v, np.abs(problem.M).T @ v
     gain, weight = float(problem.q @ v), float(np.abs(problem.q) @ v)
-    short = 1e-9 * weight + allowed * float(v.sum() + np.abs(reach).sum())
+    short = 1e-9 * weight + float((wrong * v).sum() + allowed * np.abs(reach).sum())
     return bool((v >= 0).all() and (reach <= 1e-12 * size).all() and gain < -short)
 
 
