@@ -757,3 +757,12 @@ def test_a_method_needs_one_solution_and_looks_at_no_more_than_some():
     assert answer.status == Status.SOLVED
     assert answer.iterations < 2 ** (n - 1)
     assert all_solutions(problem).count == 2**n
+
+
+def test_a_search_that_does_not_reach_the_bounds_is_not_complete():
+    # w_0 = -7e-12 whatever z, so z_0 is at its bound, further away than the search sees
+    M = np.array([[0.0, 0.0, 0.0], [3e5, 0.0, 0.0], [2e5, -4e5, -6e5]])
+    problem = MixedLCP(M, np.array([-7e-12, -2e-10, -5e-11]), [0.0] * 3, [3.5e8, np.inf, np.inf])
+    assert residual(problem, np.array([3.5e8, 0.0, 0.0])) == 0.0
+    every = all_solutions(problem)
+    assert every.points or not every.complete

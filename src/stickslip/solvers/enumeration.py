@@ -104,7 +104,8 @@ class Solutions:
     `complete` means that every branch of the search was closed: each one that was dropped contradicts the
     equations (of the problem without its free variables) by more than the rounding errors, or lies, to rounding,
     inside one that was kept. Then there is no solution but those listed, the doubtful included, unless it has an
-    entry beyond `reach` in the units of the scaled problem, where M and q are around one. So with `complete`,
+    entry beyond `reach` in the units of the scaled problem, where M and q are around one; what lies between two bounds
+    is within reach. So with `complete`,
     an empty list and nothing doubtful, it is proved that no solution of any reasonable size exists. Where `clear` is at
     least 1, it is proved also that no point of such a size has a residual of tol.
     """
@@ -204,7 +205,7 @@ def search(problem: LCP | MixedLCP, tolerance: float, max_nodes: int, max_leaves
         points=tuple(points),
         continua=tuple(continua),
         doubtful=tuple(doubtful),
-        complete=complete,
+        complete=complete and reach > farthest_bound(form),
         reach=reach,
         clear=clear,
         residual=max((surest_residual(problem, z) for z in listed), default=0.0),
@@ -332,6 +333,12 @@ def standard_form(problem: LCP | MixedLCP) -> StandardForm:
         origin=origin,
         unsure=np.concatenate([unsure[sided], apart, unsure[free]]) / right_unit,
     )
+
+
+def farthest_bound(form: StandardForm) -> float:
+    """How far a variable with two bounds may go, in the units of the scaled problem."""
+    width = (form.problem.upper - form.problem.lower)[form.boxed]
+    return float((width / form.left_unit[form.boxed_among_sided]).max(initial=0.0))
 
 
 def allowances(form: StandardForm, tol: float) -> tuple[Vector, Vector]:
