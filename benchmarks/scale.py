@@ -42,6 +42,7 @@ MOST = 1.05  # exponent
 BEYOND_CACHE = 10_000  # bodies
 PEERS = {"pybullet": 10_000, "mujoco": 10_000}  # most bodies that each is given
 CAP = 400.0  # seconds of a process
+MORE = 4  # times as many steps of small scenes, which are as easily disturbed and sooner made
 BEFORE = {"dropped": 40}  # steps off the clock, else two: that those who fall have met
 GROUND = Plane(ORIGIN, UP, everywhere(0.5))
 
@@ -245,7 +246,8 @@ def main() -> int:
         for engine in ("stickslip", *([] if given.no_peers else PEERS)):
             for count in given.sizes:
                 if count <= PEERS.get(engine, count):
-                    found = run(engine, name, count, given.steps, given.shuffled)
+                    steps = given.steps * max(1, min(MORE, max(given.sizes) // count))
+                    found = run(engine, name, count, steps, given.shuffled)
                     show(engine, count, found)
                     if engine == "stickslip" and not isinstance(found, str):
                         known[count] = found

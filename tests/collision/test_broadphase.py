@@ -72,13 +72,31 @@ def test_grids_of_any_proportion_find_all_boxes_that_meet(stretch):
     positions[300:] = positions[:100] + sizes[:100, None] * rng.uniform(-1, 1, (100, 3))
     work = workspace(model_of([sphere(r) for r in sizes]))
     apart = np.abs(positions[:, None] - positions).max(axis=2) - sizes[:, None] - sizes
-    work.table[:, :3], work.table[:, HALF : HALF + 3] = positions, sizes[:, None]
+    work.where[:, :3], work.where[:, HALF : HALF + 3] = positions, sizes[:, None]
     _, others, key, spare, counts, widest, origin, bits, begun, box = work.grids
     pairs = np.zeros((100_000, 2), np.int64)
-    fill_grids(work.table, others, key, spare, counts, widest, origin, bits, box)
-    found = neighbours(others, key, widest, origin, bits, begun, box, pairs, np.int64(0))
+    fill_grids(others.size, work.where, key, spare, counts, widest, origin, bits, box)
+    found = neighbours(others.size, key, widest, origin, bits, begun, box, pairs, np.int64(0))
     assert 50 < found < 100_000
     assert sorted(map(tuple, pairs[:found].tolist())) == list(zip(*np.nonzero(np.tril(apart <= 0, -1)), strict=True))
+
+
+@pytest.mark.parametrize("shake", [0.0, 1e-3, 0.3])
+def test_what_was_found_before_changes_no_bit(shake):
+    """Shapes that fall together, or go their own ways, in a workspace that is used again and in a new one."""
+    rng = np.random.default_rng(4)
+    model, positions, _ = spheres(rng, 300, spread=0.3)
+    used = workspace(model)
+    for step in range(6):
+        state, rooms = state_of(positions), [room_for(5000), room_for(5000)]
+        reach = np.full(300, 0.01 + 0.002 * step)
+        found = [
+            find_contacts(state, reach, work, room) for work, room in zip((used, workspace(model)), rooms, strict=True)
+        ]
+        assert found[0] == found[1] > 200
+        for again, new in zip(*rooms, strict=True):
+            np.testing.assert_array_equal(again[: found[0]], new[: found[0]])
+        positions = positions - [0, 0, 0.05] + shake * rng.uniform(-1, 1, (300, 3)) * 0.2
 
 
 def test_how_a_sphere_is_turned_changes_no_bit():

@@ -5,7 +5,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.dynamics.contact_rows import contact_velocity, fill_frame
-from stickslip.dynamics.motion import free_motion, move
+from stickslip.dynamics.motion import free_motion, move, orient_all
 from stickslip.dynamics.rotations import to_matrix
 from stickslip.engine import outside
 from stickslip.engine.finish import end_free
@@ -59,6 +59,7 @@ def crowd(planar, seed=0, spin=False):
         contacts.normal[i] = normal / np.linalg.norm(normal)
     work.count[ACTIVE], work.rows.found[:n] = n, np.arange(n)
     free_motion(work.bodies, state, 0.01)
+    orient_all(work.bodies)
     fill(model, state, work, n)
     return model, state, work, n
 

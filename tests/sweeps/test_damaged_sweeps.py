@@ -118,8 +118,12 @@ def test_a_file_of_the_first_version_is_read(file):
 def test_nothing_but_a_sweep_is_begun_anew(file):
     _, path = file
     ss.save(ss.LCP(np.eye(2), [-1.0, 1.0]), "problem.h5")
-    before = path.with_name("problem.h5").read_bytes()
-    with pytest.raises(ss.InputError, match="holds no sweep"):
-        ss.sweep(distance, {"speed": [1.0], "friction": [0.1]}, out="problem.h5", fresh=True, progress=False)
-    assert path.with_name("problem.h5").read_bytes() == before
+    scene = ss.Scene()
+    scene.add_sphere(radius=0.1, mass=1.0)
+    ss.simulate(scene, duration=0.01, dt=0.01, path="run.h5")
+    for other in ("problem.h5", "run.h5"):
+        before = path.with_name(other).read_bytes()
+        with pytest.raises(ss.InputError, match="holds no sweep"):
+            ss.sweep(distance, {"speed": [1.0], "friction": [0.1]}, out=other, fresh=True, progress=False)
+        assert path.with_name(other).read_bytes() == before
     assert len(ss.sweep(distance, {"speed": [1.0], "friction": [0.1]}, out=path, fresh=True, progress=False)) == 1

@@ -156,6 +156,7 @@ def test_steps_that_fail_leave_no_files(block, tmp_path, monkeypatch):
     [
         ({"over": {"frction": [1.0]}}, "the scene has no parameter 'frction'"),
         ({"over": {"block.masss": [1.0]}}, "the scene has no parameter 'block.masss'"),
+        ({"over": {"friction": [1.0]}, "slover": "auto"}, "patch, surface, duration, dt, law, solver, tol, accept,"),
         (
             {"over": {"friction": [1.0]}, "measure": "blok.position"},
             "sweep: measure is 'blok.position', expected one of",

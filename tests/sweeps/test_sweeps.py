@@ -39,6 +39,38 @@ def test_samples_are_run_row_by_row():
     np.testing.assert_array_equal(ss.sweep(throw, samples=rows)["speed"], [1.0, 3.0])
 
 
+class Column:
+    """A column as pandas has it: it knows its values by an index of its own."""
+
+    def __init__(self, values):
+        self.values = np.array(values)
+
+    def __len__(self):
+        return self.values.size
+
+    def __getitem__(self, label):
+        raise KeyError(label)
+
+    def to_numpy(self):
+        return self.values
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        {"speed": [1.0, 2.0], "angle": [0.1, 0.2]},
+        {"speed": Column([1.0, 2.0]), "angle": Column([0.1, 0.2])},
+        [{"speed": 1.0, "angle": 0.1}, {"angle": 0.2, "speed": 2.0}],
+        np.array([(1.0, 0.1), (2.0, 0.2)], [("speed", float), ("angle", float)]),
+    ],
+)
+def test_samples_may_be_said_in_many_ways(samples):
+    found = ss.sweep(throw, samples=samples)
+    same(found, ss.sweep(throw, samples={"speed": [1.0, 2.0], "angle": [0.1, 0.2]}))
+    column = Column([0.1, 0.2])
+    same(ss.sweep(throw, over={"angle": column}, speed=1.0), ss.sweep(throw, over={"angle": [0.1, 0.2]}, speed=1.0))
+
+
 def test_a_parameter_may_be_a_vector_or_a_value_of_any_kind():
     def ends(start, law, loud):
         return {"length": float(np.linalg.norm(start)), "name": type(law).__name__, "as loud": loud}
@@ -117,6 +149,9 @@ def test_what_failed_is_run_again_on_request(tmp_path):
         ({"over": {"speed": "fast", "angle": [1.0]}}, "sweep: speed in over is 'fast'"),
         ({"samples": {"speed": [1.0, 2.0], "angle": [1.0]}}, "expected columns that are equally long"),
         ({"samples": [{"speed": 1.0}, {"angle": 1.0}]}, "sweep: samples have different names"),
+        ({"samples": {}}, "sweep: samples is {}, expected columns by name"),
+        ({"over": {"": [1.0]}}, "sweep: over has values of '', expected names as texts"),
+        ({"over": {"a\0b": [1.0]}}, "expected names as texts"),
         ({}, "sweep: over and samples are both given or both missing"),
         ({"over": {"speed": [1.0]}, "samples": {"angle": [1.0]}}, "sweep: over and samples are both given"),
         ({"over": {"speed": [1.0]}, "angle": 1.0, "speed": 2.0}, "sweep: speed is fixed and varied"),
@@ -149,6 +184,35 @@ def test_what_a_function_returns_must_be_numbers_or_texts():
         ss.sweep(lambda a: {"a": a}, over={"a": [1.0]})
     with pytest.warns(ss.FailedRuns, match="expected a number as in the runs before"):
         ss.sweep(lambda a: a, over={"a": [2, "two"]}, workers=1)
+
+
+@pytest.mark.parametrize("name", ["", ".", "a\0b", "\ud800"])
+def test_what_no_column_can_be_called_is_a_row_that_says_so(name, tmp_path):
+    with pytest.warns(ss.FailedRuns, match="run 1: sweep: a measure is called .*, expected a name"):
+        found = ss.sweep(
+            lambda a: {name: a} if a else {"a/b": a, "..": a}, over={"a": [0, 1]}, out=tmp_path / "table.h5"
+        )
+    assert found.done.tolist() == [0]
+    same(found, ss.Sweep.load(tmp_path / "table.h5"))
+
+
+def test_texts_of_any_kind_are_kept(tmp_path):
+    found = ss.sweep(lambda a: a, over={"a": ["é", "\ud800"]}, out=tmp_path / "table.h5")
+    assert found["value"].tolist() == ["é", "?"]  # what is no letter
+    same(found, ss.Sweep.load(tmp_path / "table.h5"))
+
+
+@pytest.mark.parametrize(("raised", "reason"), [(SystemExit(3), "SystemExit: 3"), (ValueError(), "ValueError")])
+def test_a_run_that_would_end_the_process_is_a_row(raised, reason):
+    def raises(a):
+        if a:
+            raise raised
+        return a
+
+    with pytest.warns(ss.FailedRuns):
+        found = ss.sweep(raises, over={"a": [0, 1]})
+    assert found.done.tolist() == [0]
+    assert found.reason(1) == reason
 
 
 def test_only_trajectories_are_kept(tmp_path):
@@ -196,6 +260,12 @@ def test_the_file_of_another_sweep_is_refused_and_stays(tmp_path):
             ss.sweep(throw, over=over, out=out)
     with pytest.raises(FileError, match="that was other than now, or with other settings"):
         ss.sweep(lambda speed, angle: speed, over={"speed": [1.0], "angle": [0.1, 0.2]}, out=out)
+    settings = {"over": {"speed": [1.0]}, "out": tmp_path / "data.h5"}
+    data = np.linspace(0.0, 1.0, 2000)
+    ss.sweep(lambda speed, data: speed, **settings, data=data)
+    for i, change in ((1000, 1.0), (3, 1e-12)):  # where the text of an array is cut short, and its digits are
+        with pytest.raises(FileError, match="that was other than now, or with other settings"):
+            ss.sweep(lambda speed, data: speed, **settings, data=np.where(np.arange(2000) == i, data + change, data))
     (tmp_path / "notes.h5").write_text("not a table")
     with pytest.raises(FileError, match="no HDF5 file"):
         ss.sweep(throw, over={"speed": [1.0], "angle": [0.1, 0.2]}, out=tmp_path / "notes.h5")
@@ -354,5 +424,9 @@ def test_pictures(tmp_path):
     mesh = figure.axes[0].collections[0].get_array()
     np.testing.assert_array_equal(mesh, found["reach"].reshape(9, 2).T)
     assert all(os.path.getsize(tmp_path / name) > 5000 for name in ("lines.png", "map.png"))
+    partly = ss.sweep(throw, over={"speed": [1.0, np.nan], "angle": [0.3, 0.6]})
+    assert partly.map("speed", "angle", "reach").axes[0].collections[0].get_array().shape == (2, 1)
+    with pytest.raises(InputError, match="speed is a number in no run"):
+        ss.sweep(throw, over={"speed": [np.nan], "angle": [0.3]}).map("speed", "angle", "reach")
     with pytest.raises(InputError, match="speed and angle are no grid"):
         ss.sweep(throw, samples={"speed": range(9), "angle": range(9)}).map("speed", "angle", "reach")

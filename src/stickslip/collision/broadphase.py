@@ -8,7 +8,8 @@ looked up in the grid of its own size and in all coarser ones.
 Shapes are sorted by grid and cell, x before y before z, as words in a dictionary. What may meet a shape then lies in up
 to nine runs, one for each column of cells along z that is near, and where a run begins is found from where it began for
 the shape before. So all passes go through memory from one end to the other, nothing is hashed, and time is proportional
-to the shapes and to the sizes (powers of two) that occur. The order of contacts is the same every time.
+to the shapes and to the sizes (powers of two) that occur. Pairs are sorted in the end, so that the order of contacts
+depends on nothing else.
 
 Planes have no box: they are compared with all others by the distance of the centre.
 """
@@ -26,7 +27,7 @@ from stickslip.collision.gjk import simplex
 from stickslip.collision.hulls import Hulls
 from stickslip.collision.manifold import NONE, spots
 from stickslip.collision.pairs import meet
-from stickslip.collision.placement import AXES, BOUND, HALF, PLANE, REACH, place, tabulate
+from stickslip.collision.placement import BOUND, HALF, PLANE, REACH, place, tabulate
 from stickslip.jit import inlined, kernel
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
@@ -34,6 +35,7 @@ Booleans = NDArray[np.bool_]
 FEW = 24  # shapes that are compared each with each
 LEVELS = 64  # powers of two in the size of boxes, from 2^-40
 FINEST = -40
+ROUNDED = 6  # bits of the widths of cells: one is up to a 32nd wider than it must be
 KEY_BITS = 62  # where they do not suffice, cells are wider
 DIGIT = 11  # bits of it at most by which shapes are sorted at a time
 
@@ -43,10 +45,10 @@ class Grids(NamedTuple):
 
     planes: Integers  # the shapes that are planes
     others: Integers  # and those that are not
-    key: Integers  # (ns,)   of others, sorted: its grid, the cell it is in, and its number among them
+    key: Integers  # (ns,)   of others, sorted by its grid and the cell it is in; and its number, at first that alone
     spare: Integers  # (ns,)   room to sort
     counts: Integers  # (2^DIGIT,)   likewise
-    widest: Floats  # (LEVELS,)   width of the widest box in a grid, and of its cells   [m]
+    widest: Floats  # (LEVELS,)   width of the widest box in a grid, a little rounded up, and of its cells   [m]
     origin: Floats  # (3,)   where cells are counted from   [m]
     bits: Integers  # (4,)   of a cell's number along each axis, and of a shape's
     begun: Integers  # (LEVELS, 4, 4)   where the run in a column began for the shape before, by grid and column
@@ -54,7 +56,7 @@ class Grids(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What `find_contacts` needs of a Model, and room; nothing is kept from one call to the next."""
+    """What `find_contacts` needs of a Model, and room; no call depends on what another left."""
 
     planar: bool
     bodies: int
@@ -64,6 +66,7 @@ class Workspace(NamedTuple):
     position: Floats  # (ns, 3)   in the frames of their bodies
     rotation: Floats  # (ns, 3, 3)
     kind: Integers  # (ns,)   see `tabulate`
+    where: Floats  # (ns, PLACES)
     table: Floats  # (ns, COLUMNS)
     free: Booleans  # (ns,)   is its body
     hulls: Hulls
@@ -79,13 +82,13 @@ class Workspace(NamedTuple):
 
 
 def workspace(model: Model) -> Workspace:
-    kind, table = tabulate(model)
-    count = kind.size
+    kind, where, table = tabulate(model)
+    count, planes, others = kind.size, np.flatnonzero(kind == PLANE), np.flatnonzero(kind != PLANE)
     room = max(count * (count - 1) // 2 if count <= FEW else 16 * count, 1)
     grids = Grids(
-        planes=np.flatnonzero(kind == PLANE),
-        others=np.flatnonzero(kind != PLANE),
-        key=np.zeros(count, np.int64),
+        planes=planes,
+        others=others,
+        key=np.concatenate([others, planes]),
         spare=np.zeros(count, np.int64),
         counts=np.zeros(1 << DIGIT, np.int64),
         widest=np.zeros(LEVELS),
@@ -102,6 +105,7 @@ def workspace(model: Model) -> Workspace:
         position=model.shape_position,
         rotation=model.shape_rotation,
         kind=kind,
+        where=where,
         table=table,
         free=model.kind[model.shape_body] == Kind.FREE,
         hulls=Hulls(model.hull_range, model.hull_corner, model.hull_face, model.hull_rim),
@@ -121,91 +125,93 @@ def find_contacts(state, reach, work, contacts):
 
     Returns how many there are. Where that is more than `contacts` has room for, those beyond are not written.
     """
-    kind, table, body, planar = work.kind, work.table, work.body, work.planar
-    place(kind, body, work.position, work.rotation, state.position, state.quaternion, reach, planar, table)
+    kind, where, table, body, planar = work.kind, work.where, work.table, work.body, work.planar
+    place(kind, body, work.position, work.rotation, state.position, state.quaternion, reach, planar, where, table)
     free, apart, grids, pairs, ordered = work.free, work.apart, work.grids, work.pairs, work.ordered
-    found = near_pairs(kind, table, body, free, apart, work.bodies, grids, pairs, ordered)
+    found = near_pairs(kind, where, body, free, apart, work.bodies, grids, pairs, ordered)
     if found > pairs.shape[0]:
         return meet_more(
-            found, kind, table, body, free, apart, work.bodies, grids, planar, work.hulls, work.simplex, work.outline,
-            work.clipped, work.spots, contacts,
+            found, kind, where, table, body, free, apart, work.bodies, grids, planar, work.hulls, work.simplex,
+            work.outline, work.clipped, work.spots, contacts,
         )  # fmt: skip
     return meet(
-        pairs, found, kind, table, planar, work.hulls, work.simplex, work.outline, work.clipped, work.spots, contacts
-    )
+        pairs, found, kind, where, table, planar, work.hulls, work.simplex, work.outline, work.clipped, work.spots,
+        contacts,
+    )  # fmt: skip
 
 
 @kernel
 def meet_more(
-    found, kind, table, body, free, apart, bodies, grids, planar, hulls, simplex, outline, clipped, spots, contacts
+    found, kind, where, table, body, free, apart, bodies, grids, planar, hulls, simplex, outline, clipped, spots,
+    contacts,
 ):  # fmt: skip
     """The same with room for more pairs."""
     pairs, ordered = np.empty((found, 2), np.int64), np.empty((found, 2), np.int64)
-    found = near_pairs(kind, table, body, free, apart, bodies, grids, pairs, ordered)
-    return meet(pairs, found, kind, table, planar, hulls, simplex, outline, clipped, spots, contacts)
+    found = near_pairs(kind, where, body, free, apart, bodies, grids, pairs, ordered)
+    return meet(pairs, found, kind, where, table, planar, hulls, simplex, outline, clipped, spots, contacts)
 
 
 @kernel
-def near_pairs(kind, table, body, free, apart, bodies, grids, pairs, ordered):
+def near_pairs(kind, where, body, free, apart, bodies, grids, pairs, ordered):
     """The pairs of shapes that may touch, the greater first, in order. Returns how many.
 
     Where those that are near, of which these are some, are more than there is room for, it returns how many are near.
     """
     if kind.size <= FEW:
-        found = each_with_each(kind, table, pairs)
-        return leave_out(pairs, found, table, body, free, apart, bodies)
+        found = each_with_each(kind, where, pairs)
+        return leave_out(pairs, found, where, body, free, apart, bodies)
     planes, others, key, spare, count, widest, origin, bits, begun, box = grids
-    fill_grids(table, others, key, spare, count, widest, origin, bits, box)
-    found = over_planes(table, planes, others, pairs)
-    found = neighbours(others, key, widest, origin, bits, begun, box, pairs, found)
+    fill_grids(others.size, where, key, spare, count, widest, origin, bits, box)
+    found = over_planes(where, planes, others, pairs)
+    found = neighbours(others.size, key, widest, origin, bits, begun, box, pairs, found)
     if found > pairs.shape[0]:
         return found
-    found = leave_out(pairs, found, table, body, free, apart, bodies)
+    found = leave_out(pairs, found, where, body, free, apart, bodies)
     sort_pairs(pairs, found, spare, ordered)
     return found
 
 
 @kernel
-def each_with_each(kind, table, pairs):
+def each_with_each(kind, where, pairs):
     """Pairs of shapes, the greater first, that are near. Returns how many."""
     found = NONE
     for a in range(1, kind.size):
         for b in range(a):
             if kind[a] != PLANE and kind[b] != PLANE:
-                near = boxes_meet(table, a, b)
+                near = boxes_meet(where, a, b)
             elif kind[b] == PLANE:
-                near = kind[a] != PLANE and over_plane(table, a, b)
+                near = kind[a] != PLANE and over_plane(where, a, b)
             else:
-                near = over_plane(table, b, a)
+                near = over_plane(where, b, a)
             if near:
                 found = add_pair(pairs, found, a, b)
     return found
 
 
 @kernel
-def over_planes(table, planes, others, pairs):
+def over_planes(where, planes, others, pairs):
     """The near pairs with planes. Returns how many, be there room for them in `pairs` or not."""
     found = NONE
     for s in others:
         for p in planes:
-            if over_plane(table, s, p):
+            if over_plane(where, s, p):
                 found = add_pair(pairs, found, s, p)
     return found
 
 
 @kernel
-def over_plane(table, s, p):
+def over_plane(where, s, p):
     """Is the ball about shape s within reach of plane p?"""
-    x, y, z = table[s, 0] - table[p, 0], table[s, 1] - table[p, 1], table[s, 2] - table[p, 2]
-    height = table[p, AXES + 6] * x + table[p, AXES + 7] * y + table[p, AXES + 8] * z
-    return height <= table[s, BOUND] + table[s, REACH] + table[p, REACH]
+    x, y, z = where[s, 0] - where[p, 0], where[s, 1] - where[p, 1], where[s, 2] - where[p, 2]
+    height = where[p, HALF] * x + where[p, HALF + 1] * y + where[p, HALF + 2] * z
+    return height <= where[s, BOUND] + where[s, REACH] + where[p, REACH]
 
 
 @kernel
-def boxes_meet(table, a, b):
-    x = abs(table[a, 0] - table[b, 0]) - (table[a, HALF] + table[b, HALF])
-    y = abs(table[a, 1] - table[b, 1]) - (table[a, HALF + 1] + table[b, HALF + 1])
-    z = abs(table[a, 2] - table[b, 2]) - (table[a, HALF + 2] + table[b, HALF + 2])
+def boxes_meet(where, a, b):
+    x = abs(where[a, 0] - where[b, 0]) - (where[a, HALF] + where[b, HALF])
+    y = abs(where[a, 1] - where[b, 1]) - (where[a, HALF + 1] + where[b, HALF + 1])
+    z = abs(where[a, 2] - where[b, 2]) - (where[a, HALF + 2] + where[b, HALF + 2])
     return max(x, y, z) <= 0.0
 
 
@@ -218,14 +224,14 @@ def add_pair(pairs, found, a, b):
 
 
 @kernel
-def leave_out(pairs, found, table, body, free, apart, bodies):
+def leave_out(pairs, found, where, body, free, apart, bodies):
     """Keep the pairs that may touch: of two bodies, one of them free, not kept apart, and the balls about them near."""
     kept = 0
     for k in range(found):
         a, b = pairs[k, 0], pairs[k, 1]
         body_a, body_b = body[a], body[b]
-        x, y, z = table[a, 0] - table[b, 0], table[a, 1] - table[b, 1], table[a, 2] - table[b, 2]
-        near = table[a, BOUND] + table[a, REACH] + table[b, BOUND] + table[b, REACH]
+        x, y, z = where[a, 0] - where[b, 0], where[a, 1] - where[b, 1], where[a, 2] - where[b, 2]
+        near = where[a, BOUND] + where[a, REACH] + where[b, BOUND] + where[b, REACH]
         wanted = body_a != body_b and (free[a] or free[b]) and x * x + y * y + z * z <= near * near
         if wanted and apart.size > 0:
             pair = min(body_a, body_b) * bodies + max(body_a, body_b)
@@ -238,35 +244,58 @@ def leave_out(pairs, found, table, body, free, apart, bodies):
 
 
 @kernel
-def fill_grids(table, others, key, spare, count, widest, origin, bits, box):
-    """Sort the shapes by grid and cell."""
+def fill_grids(size, where, key, spare, count, widest, origin, bits, box):
+    """Sort the shapes by grid and cell; within a cell they have any order. They are taken in the order of last time:
+    where bodies rest, or move alike, it is theirs still."""
+    last = (1 << bits_of(where.shape[0] - 1.0)) - 1
+    fill_boxes(size, where, key, last, box)
     widest[:] = 0.0
-    origin[:] = np.inf
+    x_0 = y_0 = z_0 = np.inf
     x_1 = y_1 = z_1 = -np.inf
-    for k in range(others.size):
-        s = others[k]
-        width = 2.0 * max(table[s, HALF], table[s, HALF + 1], table[s, HALF + 2])
-        level = min(LEVELS - 1, max(0, math.frexp(width)[1] - FINEST))
-        key[k], widest[level] = level, max(widest[level], width)
-        x, y, z = table[s, 0], table[s, 1], table[s, 2]
+    for i in range(size):
+        width, level = size_of(box, i)
+        widest[level] = max(widest[level], width)
+        x, y, z = box[i, 0], box[i, 1], box[i, 2]
         if abs(x) + abs(y) + abs(z) < np.inf:
+            x_0, y_0, z_0 = min(x_0, x), min(y_0, y), min(z_0, z)
             x_1, y_1, z_1 = max(x_1, x), max(y_1, y), max(z_1, z)
-            origin[0], origin[1], origin[2] = min(origin[0], x), min(origin[1], y), min(origin[2], z)
+    origin[0], origin[1], origin[2] = x_0, y_0, z_0
     finest, coarsest = occupied(widest)
-    x_1, y_1, z_1 = x_1 - origin[0], y_1 - origin[1], z_1 - origin[2]
-    total = share_bits(x_1, y_1, z_1, others.size, coarsest - finest, widest[finest], widest, bits)
-    for k in range(others.size):
-        s, level = others[k], key[k]
+    for level in range(finest, coarsest + 1):  # lest all cells change with the speed of a body
+        unit = 2.0 ** (level + FINEST - ROUNDED)
+        widest[level] = np.ceil(widest[level] / unit) * unit
+    total = share_bits(
+        x_1 - x_0, y_1 - y_0, z_1 - z_0, where.shape[0], coarsest - finest, widest[finest], widest, bits
+    )  # fmt: skip
+    b_x, b_y, b_z, b = bits[0], bits[1], bits[2], bits[3]
+    before, in_order = -1, True
+    for i in range(size):
+        level = size_of(box, i)[1] if coarsest > finest else finest
         per_cell = 1.0 / widest[level]
-        x = number(table[s, 0] - origin[0], per_cell, bits[0])
-        y = number(table[s, 1] - origin[1], per_cell, bits[1])
-        z = number(table[s, 2] - origin[2], per_cell, bits[2])
-        key[k] = ((((level - finest) << bits[0] | x) << bits[1] | y) << bits[2] | z) << bits[3] | k
-    sort_keys(others.size, bits[3], total, key, spare, count)
-    for k in range(others.size):
-        s = others[key[k] & (1 << bits[3]) - 1]
-        for r in range(3):
-            box[k, r], box[k, 3 + r] = table[s, r], table[s, HALF + r]
+        x = number(box[i, 0] - x_0, per_cell, b_x)
+        y = number(box[i, 1] - y_0, per_cell, b_y)
+        z = number(box[i, 2] - z_0, per_cell, b_z)
+        cell = (((level - finest) << b_x | x) << b_y | y) << b_z | z
+        in_order, before, key[i] = in_order and cell >= before, cell, cell << b | key[i] & last
+    if not in_order:
+        sort_keys(size, b, total, key, spare, count)
+        fill_boxes(size, where, key, last, box)
+
+
+@kernel
+def fill_boxes(size, where, key, last, box):
+    """The boxes about the shapes, in the order of their keys; `last` is the last number that a shape may have."""
+    for i in range(size):
+        s = key[i] & last
+        for r in range(6):
+            box[i, r] = where[s, r]
+
+
+@kernel
+def size_of(box, i):
+    """The width of a box, and the grid it belongs to."""
+    width = 2.0 * max(box[i, 3], box[i, 4], box[i, 5])
+    return width, min(LEVELS - 1, max(0, math.frexp(width)[1] - FINEST))
 
 
 @kernel
@@ -337,9 +366,9 @@ def by_digit(size, shift, digit, key, by_key, count):
 
 
 @kernel
-def neighbours(others, key, widest, origin, bits, begun, box, pairs, found):
+def neighbours(size, key, widest, origin, bits, begun, box, pairs, found):
     """Add the pairs of each shape with those in coarser grids, and with those behind it in the order of its own."""
-    size, b_x, b_y, b_z, b = others.size, bits[0], bits[1], bits[2], bits[3]
+    b_x, b_y, b_z, b = bits[0], bits[1], bits[2], bits[3]
     finest, coarsest = occupied(widest)
     begun[finest : coarsest + 1] = 0
     for i in range(size):
@@ -374,8 +403,8 @@ def neighbours(others, key, widest, origin, bits, begun, box, pairs, found):
                             )
                             <= 0.0
                         ):
-                            mask = (1 << b) - 1
-                            found = add_pair(pairs, found, others[key[i] & mask], others[key[j] & mask])
+                            last = (1 << b) - 1
+                            found = add_pair(pairs, found, key[i] & last, key[j] & last)
                         j += 1
     return found
 

@@ -36,7 +36,7 @@ def comes_first(kind, other):
 
 
 @bare
-def meet(pairs, found, kind, table, planar, hulls, simplex, outline, clipped, spots, contacts):
+def meet(pairs, found, kind, where, table, planar, hulls, simplex, outline, clipped, spots, contacts):
     """Find the contacts of all pairs (a, b), a > b, one pair after the other. Returns how many there are."""
     shape_a, shape_b, feature, point, normal, gap = contacts
     total = 0
@@ -44,8 +44,8 @@ def meet(pairs, found, kind, table, planar, hulls, simplex, outline, clipped, sp
         a, b = pairs[k, 0], pairs[k, 1]
         turned = not comes_first(kind[a], kind[b])
         first, second = (b, a) if turned else (a, b)
-        A, B = placed(kind, table, first), placed(kind, table, second)
-        margin, count = table[a, REACH] + table[b, REACH], NONE
+        A, B = placed(kind, where, table, first), placed(kind, where, table, second)
+        margin, count = where[a, REACH] + where[b, REACH], NONE
         if A.kind == SPHERE and B.kind != HULL:
             count = ball(B, A.centre, A.size[0], margin, NONE, spots, count)
         elif B.kind == PLANE:

@@ -20,8 +20,9 @@ PLANE, SPHERE, BOX, CAPSULE, CYLINDER, HULL = (int(shape) for shape in Shape)
 Vector = tuple[float, float, float]
 
 
-# columns of the table of shapes; the first eight, which are a line of the cache, are all that is needed to find pairs
-CENTRE, HALF, REACH, BOUND, AXES, SIZE, COLUMNS = 0, 3, 6, 7, 8, 17, 20
+# columns of where shapes are, which is all that is needed to find pairs, and of how they lie there
+CENTRE, HALF, REACH, BOUND, PLACES = 0, 3, 6, 7, 8
+AXES, SIZE, COLUMNS = 0, 9, 12
 
 
 class Placed(NamedTuple):
@@ -34,22 +35,25 @@ class Placed(NamedTuple):
     number: int  # of the shape, by which a hull is looked up
 
 
-def tabulate(model: Model) -> tuple[Integers, Floats]:
-    """The kinds of the shapes as collision sees them, and a table (ns, COLUMNS) of numbers; `place` completes it.
+def tabulate(model: Model) -> tuple[Integers, Floats, Floats]:
+    """The kinds of the shapes as collision sees them, where they are (ns, PLACES) and how they lie (ns, COLUMNS);
+    `place` completes these.
 
-    Columns: centre, half lengths of the box about the shape, grown by the reach of its body, that reach, the radius of
-    a ball that holds the shape, three axes, and size (see Shape). One array of them, as every array that a kernel
-    touches costs it time.
+    Columns of the first: centre, half lengths of the box about the shape, grown by the reach of its body, or the normal
+    of a plane, that reach, and the radius of a ball that holds the shape. Of the second: three axes, and size (see
+    Shape). No more arrays than that, as every one that a kernel touches costs it time; but two, as many shapes touch
+    nothing, and memory is read by the line.
     """
-    kind, table = model.shape.copy(), np.zeros((model.shape.size, COLUMNS))
+    kind = model.shape.copy()
+    where, table = np.zeros((kind.size, PLACES)), np.zeros((kind.size, COLUMNS))
     size = table[:, SIZE : SIZE + 3]
-    size[:], table[:, BOUND] = model.shape_size, model.shape_bound
+    size[:], where[:, BOUND] = model.shape_size, model.shape_bound
     # numbers without a meaning
     size[kind == PLANE], size[kind == SPHERE, 1:], size[(kind == CAPSULE) | (kind == CYLINDER), 2] = 0.0, 0.0, 0.0
     if model.planar:
         flatten(kind, size, np.abs(model.shape_rotation[:, 1, :]))
-    table[kind == SPHERE, AXES : AXES + 9], table[kind == SPHERE, BOUND] = np.eye(3).ravel(), size[kind == SPHERE, 0]
-    return kind, table
+    table[kind == SPHERE, AXES : AXES + 9], where[kind == SPHERE, BOUND] = np.eye(3).ravel(), size[kind == SPHERE, 0]
+    return kind, where, table
 
 
 def flatten(kind: Integers, size: Floats, upright: Floats) -> None:
@@ -72,7 +76,7 @@ def flatten(kind: Integers, size: Floats, upright: Floats) -> None:
 
 
 @kernel
-def place(kind, body, local, turn, position, quaternion, reach, planar, table):
+def place(kind, body, local, turn, position, quaternion, reach, planar, where, table):
     """Set the centres and axes of the shapes, their reach, and the boxes about them; axes of spheres stay the world's.
 
     `body`, `local` and `turn` are the model's shape_body, shape_position and shape_rotation.
@@ -84,21 +88,21 @@ def place(kind, body, local, turn, position, quaternion, reach, planar, table):
         if b != last:
             R = rows_of(quaternion[b, 0], quaternion[b, 1], quaternion[b, 2], quaternion[b, 3])
             last = b
-        table[s, REACH] = reach[b]
+        where[s, REACH] = reach[b]
         for k in range(3):
             r = R[k]
-            table[s, k] = position[b, k] + (r[0] * local[s, 0] + r[1] * local[s, 1] + r[2] * local[s, 2])
+            where[s, k] = position[b, k] + (r[0] * local[s, 0] + r[1] * local[s, 1] + r[2] * local[s, 2])
             if kind[s] == SPHERE:
-                table[s, HALF + k] = table[s, BOUND] + reach[b]
+                where[s, HALF + k] = where[s, BOUND] + reach[b]
                 continue
             size = (table[s, SIZE], table[s, SIZE + 1], table[s, SIZE + 2])
             x = r[0] * turn[s, 0, 0] + r[1] * turn[s, 1, 0] + r[2] * turn[s, 2, 0]
             y = r[0] * turn[s, 0, 1] + r[1] * turn[s, 1, 1] + r[2] * turn[s, 2, 1]
             z = r[0] * turn[s, 0, 2] + r[1] * turn[s, 1, 2] + r[2] * turn[s, 2, 2]
             table[s, AXES + k], table[s, AXES + 3 + k], table[s, AXES + 6 + k] = x, y, z
-            table[s, HALF + k] = half_length(kind[s], size, x, y, z) + reach[b]
+            where[s, HALF + k] = z if kind[s] == PLANE else half_length(kind[s], size, x, y, z) + reach[b]
         if planar:
-            table[s, HALF + 1] = 0.0
+            where[s, HALF + 1] = 0.0
 
 
 @kernel
@@ -112,23 +116,20 @@ def rows_of(w, x, y, z):
 
 
 @kernel
-def placed(kind, table, s):
+def placed(kind, where, table, s):
     """Shape s as a value."""
     x = (table[s, AXES], table[s, AXES + 1], table[s, AXES + 2])
     y = (table[s, AXES + 3], table[s, AXES + 4], table[s, AXES + 5])
     z = (table[s, AXES + 6], table[s, AXES + 7], table[s, AXES + 8])
     size = (table[s, SIZE], table[s, SIZE + 1], table[s, SIZE + 2])
-    return Placed(kind[s], size, (table[s, CENTRE], table[s, CENTRE + 1], table[s, CENTRE + 2]), (x, y, z), s)
+    return Placed(kind[s], size, (where[s, CENTRE], where[s, CENTRE + 1], where[s, CENTRE + 2]), (x, y, z), s)
 
 
 @kernel
 def half_length(kind, size, x, y, z):
-    """How far a shape, or the box about a hull, extends along a direction that has these components along its axes.
-
-    0 for a plane.
-    """
+    """How far a shape, or the box about a hull, extends along a direction that has these components along its axes."""
     if kind in (BOX, HULL):
         return abs(x) * size[0] + abs(y) * size[1] + abs(z) * size[2]
     if kind == CYLINDER:
         return math.hypot(x, y) * size[0] + abs(z) * size[1]
-    return size[0] + abs(z) * size[1]  # of a sphere the half length is 0, of a plane both are
+    return size[0] + abs(z) * size[1]  # of a sphere the half length is 0

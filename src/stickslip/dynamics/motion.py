@@ -41,11 +41,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.dynamics.rotations import to_matrix, turn
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
+Booleans = NDArray[np.bool_]
 STATIC, MOVING, FREE = int(Kind.STATIC), int(Kind.MOVING), int(Kind.FREE)
 MEAN, END = 0.5, 1.0  # shares of v⁺ in the velocity by which a body moves
 NEWTON_LIMIT = 20
@@ -75,7 +77,9 @@ class Bodies(NamedTuple):
     reach: Floats  # (nb,)   how far the surface may come in this step
     further: Floats  # (nb,)   how far it came in a try of this step, where that was more
     v: Floats  # (nb, 6)   velocities at the end of this step
-    turned: Floats  # (nb, 3)   Π - I ω₀ of (3), world axes
+    turned: Floats  # (nb, 3)   Π - I ω₀ of (3), world axes; zero where I is a multiple of the identity
+    alike: Booleans  # (nb,)   whether it is
+    oriented: Booleans  # (nb,)   whether root and inverse are those of this step: see `orient`
 
 
 def bodies_of(model: Model) -> Bodies:
@@ -99,6 +103,8 @@ def bodies_of(model: Model) -> Bodies:
         np.zeros(count),
         np.empty((count, 6)),
         np.zeros((count, 3)),
+        (model.inertia == model.inertia[:, :1, :1] * np.eye(3)).all(axis=(1, 2)),
+        np.zeros(count, np.bool_),
     )
 
 
@@ -118,8 +124,8 @@ def radii(model: Model) -> Floats:
 
 @bare
 def free_motion(bodies, state, h):
-    """Fill R, root, inverse, reach, turned and v: the velocities at the end of the step without contacts and joints."""
-    g, R, inverse, v, turned = bodies.gravity, bodies.R, bodies.inverse, bodies.v, bodies.turned
+    """Fill R, reach, turned and v: the velocities at the end of the step without contacts and joints."""
+    g, R, v, turned = bodies.gravity, bodies.R, bodies.v, bodies.turned
     fall = h * h * math.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
     for i in range(v.shape[0]):
         for a in range(6):  # a slice would cost a call
@@ -131,11 +137,15 @@ def free_motion(bodies, state, h):
                 v[i, a] += bodies.told[i, a]
             continue
         bodies.reach[i] = max(bodies.reach[i] + fall, bodies.further[i])
-        to_world(bodies.root_inertia[i], R[i], bodies.root[i], inverse[i])
-        turned[i, 0] = turned[i, 1] = turned[i, 2] = 0.0
-        if not bodies.planar and gyroscopic(bodies.inertia[i], v[i]):
-            to_free_end(bodies.inertia[i], R[i], h, v[i], turned[i])
-        pushed(g, bodies.inverse_mass[i], inverse[i], bodies.force[i], h, v[i])
+        bodies.oriented[i] = False
+        if not (bodies.planar or bodies.alike[i]):
+            turned[i, 0] = turned[i, 1] = turned[i, 2] = 0.0
+            if turns(v[i]):
+                to_free_end(bodies.inertia[i], R[i], h, v[i], turned[i])
+        pushed(g, bodies.inverse_mass[i], bodies.force[i], h, v[i])
+        if turns(bodies.force[i]):
+            orient(bodies, i)
+            twist(bodies.inverse[i], bodies.force[i], h, v[i])
 
 
 @bare
@@ -160,6 +170,21 @@ def comes_further(bodies, h, v):
 
 
 @bare
+def orient(bodies, i):
+    """Fill root and inverse of a free body, where this step has not yet: of many bodies some only fall."""
+    if not bodies.oriented[i]:
+        to_world(bodies.root_inertia[i], bodies.R[i], bodies.root[i], bodies.inverse[i])
+        bodies.oriented[i] = True
+
+
+@bare
+def orient_all(bodies):
+    for i in range(bodies.kind.size):
+        if bodies.kind[i] == FREE:
+            orient(bodies, i)
+
+
+@bare
 def to_world(S, R, root, inverse):
     """R S, and R S Sᵀ Rᵀ."""
     for a in range(3):
@@ -173,21 +198,24 @@ def to_world(S, R, root, inverse):
 
 
 @bare
-def pushed(g, m, K, force, h, v):
-    """v after a time h under gravity and a force and torque, but for the gyroscopic term."""
+def pushed(g, m, force, h, v):
+    """v after a time h under gravity and a force."""
     for a in range(3):
         if m[a] > 0.0:
             v[a] += h * (g[a] + m[a] * force[a])
-        v[3 + a] += h * (K[a, 0] * force[3] + K[a, 1] * force[4] + K[a, 2] * force[5])
 
 
 @bare
-def gyroscopic(I, v):  # noqa: E741
-    """Does a body turn, with an inertia that depends on the axis?"""
-    if v[3] == 0.0 and v[4] == 0.0 and v[5] == 0.0:
-        return False
-    alike = I[0, 0] == I[1, 1] and I[1, 1] == I[2, 2] and I[0, 1] == 0.0 and I[0, 2] == 0.0 and I[1, 2] == 0.0
-    return not alike
+def turns(v):
+    """Has a velocity a spin, or a force a torque?"""
+    return v[3] != 0.0 or v[4] != 0.0 or v[5] != 0.0
+
+
+@bare
+def twist(K, force, h, v):
+    """v after a time h under a torque, but for the gyroscopic term."""
+    for a in range(3):
+        v[3 + a] += h * (K[a, 0] * force[3] + K[a, 1] * force[4] + K[a, 2] * force[5])
 
 
 @bare
@@ -299,10 +327,10 @@ def arrive_body(bodies, state, i, v):
     s_x, s_y, s_z = end[3], end[4], end[5]
     for a in range(6):
         end[a] = v[a]
-    if bodies.kind[i] != FREE or bodies.planar:
+    if bodies.kind[i] != FREE or bodies.planar or bodies.alike[i]:
         return
     t = bodies.turned[i]
-    if t[0] != 0.0 or t[1] != 0.0 or t[2] != 0.0 or gyroscopic(bodies.inertia[i], v):
+    if t[0] != 0.0 or t[1] != 0.0 or t[2] != 0.0 or turns(v):
         to_end(bodies, i, s_x, s_y, s_z, state.quaternion[i], end)
 
 

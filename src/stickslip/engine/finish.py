@@ -28,7 +28,7 @@ from stickslip.dynamics.held import (
     set_out,
 )
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move, move_and_arrive
+from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move, move_and_arrive, orient_all
 from stickslip.engine.ahead import MOST_LOOKS, put
 from stickslip.engine.ahead import NOTABLE as NOTABLE_OVERLAP
 from stickslip.engine.apart import least_thickness, part
@@ -151,6 +151,7 @@ def finish(state, rules, work, memory, record, k):
             halve(held, answer.free, answer.v, share)
             fasten(held, state, h, answer.v)
         if deep:
+            orient_all(bodies)
             part(
                 state, bodies, work.free, held.tree.node, work.width, rules.law, work.surfaces.body, work.contacts,
                 work.count[FOUND], work.collision, work.gain, work.ahead, answer.free, answer.u, answer.after,

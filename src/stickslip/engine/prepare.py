@@ -18,7 +18,7 @@ from stickslip.dynamics.articulated import half_substitute
 from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, fill_side, weigh
 from stickslip.dynamics.held import hold, rates, row_rate, run_motors
 from stickslip.dynamics.joints import asked, is_limit
-from stickslip.dynamics.motion import free_motion
+from stickslip.dynamics.motion import free_motion, orient, orient_all
 from stickslip.dynamics.taut import slow
 from stickslip.engine.impacts import WHOLE, hand_on
 from stickslip.engine.rims import run_round
@@ -49,6 +49,7 @@ def prepare(state, rules, work, memory):
     contacts, surfaces, bodies = work.contacts, work.surfaces, work.bodies
     free_motion(bodies, state, h)
     if held.wanted.size > 0:
+        orient_all(bodies)
         slow(held.added, bodies, h)
         run_motors(held, h, bodies.inverse_mass, bodies.inverse, bodies.v)
     if held.wanted.size > 0:  # without joints answer.free is bodies.v
@@ -71,6 +72,7 @@ def prepare(state, rules, work, memory):
         n, rows.found, contacts.shape_a, contacts.shape_b, contacts.normal, contacts.point, surfaces.body,
         state.position, bodies.planar, rows.body, rows.frame, rows.jacobian,
     )  # fmt: skip
+    orient_touched(n, rows.body, work.free, bodies)
     m = 0
     if held.bounded.size > 0:
         m = fill_bounded(
@@ -180,6 +182,14 @@ def fill_rows(n, found, shape_a, shape_b, normal, point, shape_body, position, p
         fill_frame(normal[k, 0], normal[k, 1], normal[k, 2], planar, frame[i])
         fill_side(point[k], position[a], 1.0, frame[i], J[i, 0])
         fill_side(point[k], position[b], -1.0, frame[i], J[i, 1])
+
+
+@bare
+def orient_touched(n, body, free, bodies):
+    for i in range(n):
+        for side in range(2):
+            if free[body[i, side]]:
+                orient(bodies, body[i, side])
 
 
 @bare

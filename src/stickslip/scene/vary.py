@@ -12,7 +12,7 @@ Values are checked as `Scene` checks them when it is told.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
@@ -57,13 +57,14 @@ def varied(scene: Scene, values: Mapping[str, Any]) -> Scene:
     return new
 
 
-def check_places(scene: Scene, names: Iterable[str]) -> None:
-    """Does the scene have all of them? The first that it does not have is refused."""
+def check_places(scene: Scene, names: Iterable[str], beside: Sequence[str] = ()) -> None:
+    """Does the scene have all of them? The first that it does not have is refused; `beside` are names that would be
+    none of the scene's and right as well."""
     for name in names:
-        place_of(scene, name)
+        place_of(scene, name, beside)
 
 
-def place_of(scene: Scene, name: str) -> Place:
+def place_of(scene: Scene, name: str, beside: Sequence[str] = ()) -> Place:
     """Where the number of a name stands. Names of bodies and joints may have dots: the longest that fits is meant."""
     path, axis = name, None
     if name[-2:-1] == "." and name[-1] in AXES:
@@ -75,17 +76,17 @@ def place_of(scene: Scene, name: str) -> Place:
         return Place(field, axis, body=scene._index[owner])
     if owner in scene._joint_index and field in joint_fields(scene.joints[scene._joint_index[owner]].kind):
         return Place(field, axis, joint=scene._joint_index[owner])
-    raise InputError(f"the scene has no parameter {shown(name)}, expected {expected(scene, owner)}")
+    raise InputError(f"the scene has no parameter {shown(name)}, expected {expected(scene, owner, beside)}")
 
 
-def expected(scene: Scene, owner: str) -> str:
+def expected(scene: Scene, owner: str, beside: Sequence[str]) -> str:
     """The names that might have been meant."""
     if owner in scene._index:
         return f"one of {', '.join(body_fields(scene.descriptions[scene._index[owner]]))} after {owner!r}"
     if owner in scene._joint_index:
         return f"one of {', '.join(joint_fields(scene.joints[scene._joint_index[owner]].kind))} after {owner!r}"
-    known = [*(f"{name}.…" for name in (*scene._index, *scene._joint_index)), "gravity", *FIELDS]
-    return "one of " + ", ".join(known[:20] + ["…"] * (len(known) > 20))
+    owners = [f"{name}.…" for name in (*scene._index, *scene._joint_index)]
+    return "one of " + ", ".join([*owners[:8], *["…"] * (len(owners) > 8), "gravity", *FIELDS, *beside])
 
 
 def body_fields(body: BodyDescription) -> list[str]:

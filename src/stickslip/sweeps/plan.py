@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stickslip.checks import shown
 from stickslip.errors import InputError
+from stickslip.sweeps.table import as_bytes, fit_for_a_name
 
 MOST_RUNS = 10**7  # whose table takes a gigabyte
 REPETITION = "repetition"  # the column that tells the runs of one point apart
@@ -70,10 +71,11 @@ def plan_of(owner: str, over: Mapping[str, Any] | None, samples: Any, repeat: in
     if (over is None) == (samples is None) and (over is not None or repeat == 1):
         raise InputError(f"{owner}: over and samples are both given or both missing, expected one of them, or repeat")
     grid = samples is None
-    given = (over or {}) if grid else columns_of_samples(owner, samples)
+    told = (over or {}) if grid else columns_of_samples(owner, samples)
+    given = {name: by_number(values) for name, values in told.items()}
     where = "over" if grid else "samples"
     for name, values in given.items():
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not fit_for_a_name(name):
             raise InputError(f"{owner}: {where} has values of {shown(name)}, expected names as texts")
         if not is_list(values) or not len(values):
             raise InputError(f"{owner}: {name} in {where} is {shown(values)}, expected a list of values, one at least")
@@ -84,6 +86,11 @@ def plan_of(owner: str, over: Mapping[str, Any] | None, samples: Any, repeat: in
     if len(plan) > MOST_RUNS:
         raise InputError(f"{owner}: there are {len(plan)} runs to make, expected at most {MOST_RUNS}")
     return plan
+
+
+def by_number(values: Any) -> Any:
+    """A column of pandas knows its values by its index: as an array, by their number."""
+    return values.to_numpy() if hasattr(values, "to_numpy") else values
 
 
 def is_list(values: Any) -> bool:
@@ -97,14 +104,16 @@ def is_list(values: Any) -> bool:
 
 
 def columns_of_samples(owner: str, samples: Any) -> Mapping[str, Any]:
-    if isinstance(samples, Mapping):
+    if isinstance(samples, Mapping) and samples:
         return samples
     if hasattr(samples, "columns") and hasattr(samples, "to_numpy"):  # a table of pandas
-        return {str(name): samples[name].to_numpy() for name in samples.columns}
+        return {str(name): samples[name] for name in samples.columns}
+    if isinstance(samples, np.ndarray) and samples.dtype.names and samples.ndim == 1:
+        return {name: samples[name] for name in samples.dtype.names}
     if not isinstance(samples, Sequence) or not samples or not all(isinstance(each, Mapping) for each in samples):
         raise InputError(f"{owner}: samples is {shown(samples)}, expected columns by name, or a list of mappings")
     names = list(samples[0])
-    if any(list(each) != names for each in samples):
+    if any(each.keys() != samples[0].keys() for each in samples):
         raise InputError(f"{owner}: samples have different names, expected {shown(names)} in each")
     return {name: [each[name] for each in samples] for name in names}
 
@@ -122,7 +131,7 @@ def column_of(values: Sequence[Any]) -> NDArray[Any]:
         found = np.empty(0, object)
     if found.dtype.kind in "biuf":
         return found.astype(np.float64)
-    return np.array([label(value).encode() for value in values])
+    return np.array([as_bytes(label(value)) for value in values])
 
 
 def label(value: Any) -> str:

@@ -34,7 +34,7 @@ import numpy as np
 from stickslip.checks import Refused, shown
 from stickslip.errors import FileError, InputError, SolveFailed
 from stickslip.sweeps.plan import Plan
-from stickslip.sweeps.table import Row
+from stickslip.sweeps.table import Row, fit_for_a_name
 
 CHUNK_SECONDS = 0.5
 AHEAD = 2  # chunks at the engine for each of its workers
@@ -71,8 +71,8 @@ class Task:
             measured = canonical(self.measure(result))
         except (InputError, SolveFailed) as error:
             reason = str(error)
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
+        except (Exception, SystemExit) as error:
+            reason = f"{type(error).__name__}: {error}".rstrip(": ")
         return Row(measured, " ".join(reason.split()), time.perf_counter() - started)
 
     def rows_at_once(self, parameters: Sequence[dict[str, Any]]) -> dict[int, Row]:
@@ -103,6 +103,8 @@ def canonical(measured: Any) -> dict[str, Any]:
 
 
 def number_or_text(name: str, value: Any) -> Any:
+    if not fit_for_a_name(name):
+        raise InputError(f"sweep: a measure is called {shown(name)}, expected a name")
     if isinstance(value, str):
         return value
     array = np.asarray(value)

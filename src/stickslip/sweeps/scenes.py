@@ -115,7 +115,7 @@ class SceneRun:
 
     def check(self, names: Sequence[str], fixed: Mapping[str, Any]) -> None:
         """Are these, of all that is varied or fixed, what a run can be told?"""
-        check_places(self.scene, [name for name in names if name not in RUN])
+        check_places(self.scene, [name for name in names if name not in RUN], RUN)
         for name in NEEDED:
             if name not in names:
                 raise InputError(f"sweep: {name} is missing, expected it for a scene: {name}=... seconds")

@@ -14,6 +14,7 @@ import hashlib
 import inspect
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -357,8 +358,9 @@ def name_of(what: Any) -> str:
 
 def digest_of(task: Task, scene: Scene | None) -> str:
     """Of what runs and what is measured, the same in every process: the text of functions, and all values."""
-    told = said(scene) if scene is not None else source_of(task.function)
-    parts = (told, source_of(task.measure), repr(sorted(task.fixed.items())), str(task.seed))
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # every digit of every number of an array
+        told = said(scene) if scene is not None else source_of(task.function)
+        parts = (told, source_of(task.measure), repr(sorted(task.fixed.items())), str(task.seed))
     return hashlib.sha256(ADDRESS.sub("", "\n".join(parts)).encode()).hexdigest()
 
 

@@ -155,7 +155,12 @@ def cells(column: Column) -> list[Any]:
 
 def as_bytes(value: Any) -> Any:
     """Texts are kept as UTF-8, in rows of one width, which HDF5 has in place."""
-    return value.encode() if isinstance(value, str) else value
+    return value.encode(errors="replace") if isinstance(value, str) else value
+
+
+def fit_for_a_name(name: str) -> bool:
+    """Can a column be called that in a file?"""
+    return name not in ("", ".") and "\0" not in name and name == as_text(as_bytes(name))
 
 
 def as_text(value: Any) -> Any:
@@ -339,7 +344,7 @@ def opened(name: str) -> Iterator[Any]:
 
     with open(name, "rb") as plain:
         whole = plain.read()
-    if not whole.startswith(b"\x89HDF"):
+    if b"\x89HDF" not in whole[:4096]:  # that of a trajectory has its own words in front
         raise InputError("this is no HDF5 file, expected that of a sweep")
     with readable("the file"):
         file = h5py.File(io.BytesIO(whole), "r")

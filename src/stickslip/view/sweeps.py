@@ -62,6 +62,8 @@ def draw_map(sweep: Sweep, x: str, y: str, z: str, path: str | os.PathLike[str] 
     right, up = one_column(sweep, x), one_column(sweep, y)
     _, value = columns(sweep, x, z)
     across, up_values = ordered(right), ordered(up)
+    if not across or not up_values:
+        raise InputError(f"Sweep.map: {y if across else x} is a number in no run, expected a parameter of a grid")
     if len(across) * len(up_values) > 4 * len(sweep):
         raise InputError(f"Sweep.map: {x} and {y} are no grid, expected two parameters of one")
     picture = np.full((len(up_values), len(across)), np.nan)
@@ -87,8 +89,12 @@ def draw_map(sweep: Sweep, x: str, y: str, z: str, path: str | os.PathLike[str] 
 
 
 def ordered(column: Any) -> list[Any]:
-    """The values of a column: numbers from the least on, texts as they come."""
-    return sorted(set(column.tolist())) if column.dtype.kind == "f" else list(dict.fromkeys(column.tolist()))
+    """The values of a column: numbers from the least on, those that are some, texts as they come."""
+    return (
+        sorted(set(column[there(column)].tolist()))
+        if column.dtype.kind == "f"
+        else list(dict.fromkeys(column.tolist()))
+    )
 
 
 def edges(values: list[Any]) -> Any:
