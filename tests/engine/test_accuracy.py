@@ -15,15 +15,15 @@ from stickslip.scene.compile import compile_scene
 R = 0.05
 
 
-def heap(count=80, seed=0):
+def heap(count=80, seed=0, friction=0.5):
     """Balls that fall into a narrow shaft."""
     random, scene = np.random.default_rng(seed), ss.Scene()
-    scene.add_plane(friction=0.5)
+    scene.add_plane(friction=friction)
     for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
-        scene.add_plane(normal, -0.17, friction=0.5)
+        scene.add_plane(normal, -0.17, friction=friction)
     for i in range(count):
         x, y = (0.11 * (k - 1) + random.uniform(-3e-3, 3e-3) for k in (i % 3, i // 3 % 3))
-        scene.add_sphere(R, mass=1.0, position=(x, y, R + 0.11 * (i // 9)), friction=0.5)
+        scene.add_sphere(R, mass=1.0, position=(x, y, R + 0.11 * (i // 9)), friction=friction)
     return scene
 
 
@@ -45,6 +45,32 @@ def test_a_heap_runs_to_its_end_and_says_what_it_missed():
     assert "inexact" in repr(run)
     gaps = [run.contacts(step=step).gap.min(initial=0.0) for step in range(len(run))]
     assert min(gaps) > -0.01 * R
+
+
+def test_a_heap_that_grips_has_no_loads_without_bound():
+    """With μ = 5 no impulse opens what overlaps: there is no solution, and answers had impulses of 1e8 N s."""
+    with pytest.warns(InexactWarning):
+        run = ss.simulate(heap(friction=5.0), 0.6, 0.005)
+    assert run.contact_count.max() > EXACT
+    assert not run.failures.size
+    contacts = run.contacts()
+    assert contacts.impulse[contacts.step >= 80, 0].max() < 1e3 * 80 * 9.81 * 0.005  # times the weight of all
+
+
+def test_heavy_bodies_do_not_hide_that_a_light_one_is_wrong():
+    """Bullets hit a wall of bricks: a residual of 2e-4 left them wrong by a quarter of their speed."""
+    scene, random, speed = ss.Scene(), np.random.default_rng(30), 290.0
+    scene.add_plane(friction=0.5)
+    for row in range(6):
+        for k in range(5):
+            place = (0, 0.2 * k - 0.4 + 0.1 * (row % 2), 0.05 + 0.1 * row)
+            scene.add_box((0.1, 0.2, 0.1), density=1800.0, position=place)
+    for k in range(10):
+        y, z = random.uniform(-0.3, 0.3), random.uniform(0.05, 0.45)
+        scene.add_sphere(0.005, density=7800.0, position=(2 + 0.5 * k, y, z), velocity=(-speed, 0, 0))
+    with pytest.warns(InexactWarning):
+        run = ss.simulate(scene, 0.04, 2e-3)
+    assert run.velocity_error.max() < 0.05 * speed
 
 
 def test_without_mercy_a_step_that_misses_tol_ends_the_run(tmp_path, monkeypatch):

@@ -235,3 +235,20 @@ def test_newtons_cradle_that_hangs_keeps_its_energy():
     assert rises[1:-1].max() < 1e-3 * drop
     np.testing.assert_allclose(rises[4].max() / drop, 1.0, atol=1e-3)
     np.testing.assert_allclose(rises[0, 1200:1700].max() / drop, 1.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("e", [0.4, 0.9])
+@pytest.mark.parametrize("gap", [5e-4, 2e-3])
+@pytest.mark.parametrize("above", [2e-3, 4e-3, 6e-3])
+def test_balls_that_bounce_one_behind_the_other_do_not_overlap(e, gap, above):
+    """The first turns round on a peg in the middle of a step, and the second, close behind, on the first. Moved by
+    shares of their own they went into each other by 8 % of their size."""
+    r, aside, scene = 0.025, 0.01, ss.Scene()
+    scene.add_sphere(0.02, static=True, restitution=e)
+    z = 0.02 + r + above
+    first = scene.add_sphere(r, mass=1.0, position=(0, 0, z), velocity=(0.4, 0, -1.6), restitution=e)
+    behind = (aside, 0, z + np.sqrt((2 * r + gap) ** 2 - aside**2))
+    second = scene.add_sphere(r, mass=1.0, position=behind, velocity=(0.4, 0, -1.6), restitution=e)
+    run = ss.simulate(scene, 0.03, 3e-3)
+    apart = np.linalg.norm(run.position(first) - run.position(second), axis=1)
+    assert apart.min() > 0.996 * 2 * r

@@ -14,11 +14,14 @@ joints hold stay where they are.
 
 from __future__ import annotations
 
+import math
+
 from stickslip.collision.broadphase import find_contacts
 from stickslip.collision.contacts import AT_THE_END
 from stickslip.dynamics.rotations import turn
 from stickslip.engine.ahead import NOTABLE, first_of_pair
 from stickslip.engine.prepare import approach
+from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import recovered
 from stickslip.jit import bare
 
@@ -41,6 +44,21 @@ def least_thickness(bodies, free, width):
         if free[b]:
             least = min(least, thickness(width, bodies.radius, b))
     return least
+
+
+@bare
+def carried_off(member, n, body, radius, width, h, mu, shift, scale, p, u):
+    """How far wrong velocities of contacts carry bodies in a step, as the greatest share of the thinner of two."""
+    D, most = p.size // mu.size, 0.0
+    for k in range(member.size):
+        i = member[k]
+        if i < n:
+            at, s = D * i, scale[i]
+            u_2, p_2 = (u[at + 2], p[at + 2]) if D > 2 else (0.0, 0.0)
+            far = cone_distance(mu[i], shift[i], p[at] / s, p[at + 1] / s, p_2 / s, s * u[at], s * u[at + 1], s * u_2)
+            thick = min(thickness(width, radius, body[i, 0]), thickness(width, radius, body[i, 1]))
+            most = max(most, h * math.sqrt(far) / (s * thick))
+    return most
 
 
 @bare

@@ -300,7 +300,7 @@ class Engine:
             return solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
         due = tried_again(members, int(work.count[ACTIVE]), work.answer.waited)
         newest = self.with_newest(rows, members)
-        solved = finish_sweeps(self.formulation, newest, self.tol, self.accept, exact, exact or due)
+        solved = finish_sweeps(self.formulation, newest, rows.previous, self.tol, self.accept, exact, exact or due)
         if due and not exact and solved.status != Status.SOLVED:  # nor would the next step, from here
             work.answer.waited[contacts] += IN_A_ROW
         return solved

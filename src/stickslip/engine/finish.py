@@ -31,9 +31,9 @@ from stickslip.dynamics.joints import is_limit
 from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move, move_and_arrive, orient_all
 from stickslip.engine.ahead import MOST_LOOKS, put
 from stickslip.engine.ahead import NOTABLE as NOTABLE_OVERLAP
-from stickslip.engine.apart import least_thickness, part
+from stickslip.engine.apart import least_thickness, part, thickness
 from stickslip.engine.prepare import copy, hold_free
-from stickslip.engine.rows import ACTIVE, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, LOOKS, METHOD, STATUS
+from stickslip.engine.rows import ACTIVE, BOUNCED, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, LOOKS, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import GAP, TAKES_PART, bounced_share
 from stickslip.jit import bare, inlined
@@ -116,6 +116,11 @@ def find_shares(state, rules, work):
         law.restitution, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before,
         answer.p, answer.v, work.gain, share, answer.after,
     )  # fmt: skip
+    if work.count[BOUNCED] > 0:
+        keep_apart(
+            n, rows.body, rows.jacobian, work.free, work.moving, rules.law.h, work.bodies.radius, work.width,
+            work.contacts.gap, rows.found, state.velocity, answer.v, share,
+        )  # fmt: skip
     if held.wanted.size > 0:
         mark_hit_joints(n, m, rows.body, held, rules.law.rest_speed, answer.p, rows.number, state.velocity, share)
     for b in range(share.size):
@@ -285,6 +290,30 @@ def mark_hit(
     for b in range(share.size):
         if gain[b] > 0.0 and share[b] == UNMARKED:
             share[b] = END
+
+
+@bare
+def keep_apart(n, body, J, free, moving, h, radius, width, gap, found, before, v, share):
+    """Bodies of which one bounces may be carried into each other by shares that differ, as a ball behind another that
+    hits a peg. Those that would overlap notably move with v⁺, by which every gap stays open."""
+    changed = True
+    while changed:
+        changed = False
+        for i in range(n):
+            a, b = body[i, 0], body[i, 1]
+            if (share[a] == END or not free[a]) and (share[b] == END or not free[b]):
+                continue
+            moved = 0.0
+            for side in range(2):
+                k = body[i, side]
+                s = MEAN if share[k] == UNMARKED else share[k]
+                if moving[k]:
+                    for r in range(6):
+                        moved += J[i, side, 0, r] * (s * v[k, r] + (1.0 - s) * before[k, r])
+            thick = min(thickness(width, radius, a), thickness(width, radius, b))
+            if gap[found[i]] + h * moved < min(gap[found[i]], 0.0) - NOTABLE_OVERLAP * thick:
+                share[a] = share[b] = END
+                changed = True
 
 
 @bare

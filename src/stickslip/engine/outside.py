@@ -23,10 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.engine.ahead import NOTABLE
+from stickslip.engine.apart import carried_off
 from stickslip.engine.correct import CONTACTS_A_BODY
 from stickslip.engine.places import delassus, felt, set_unit
 from stickslip.engine.rows import ACTIVE, BOUNDED, ISLAND, Rules, Work
-from stickslip.engine.sweep import judged, respond
+from stickslip.engine.sweep import judged, respond, sweep
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, stepped
@@ -42,11 +44,14 @@ from stickslip.solvers.cone_interior_point import ConeInteriorPoint, iterate
 from stickslip.solvers.cone_newton import ConeNewton
 from stickslip.solvers.cone_system import judge as judge_bodies
 from stickslip.solvers.cone_system import own_only
+from stickslip.solvers.nsgs import NSGS
 from stickslip.solvers.solution import Solution, Solver, Status, conclude
 from stickslip.solvers.solve import solve
 
 STEPS = 100  # of the interior point method, and of Newton's: where it converges, it does in fewer
 FEW_STEPS, MANY_STEPS = 10, 200  # of Newton's method over the bodies, each time, and where tol is asked for
+LONG = 200  # sweeps over an island whose overlaps are let be
+IN_TURN = 3  # times that sweeps and Newton's method over the bodies go on where velocities carry bodies into each other
 MORE_STEPS, ROUGH = 40, 1e-6  # of the interior point method over the bodies, and where rounding ends it
 PROXIMAL = 1e-2  # its first α
 DENSE = 256  # rows up to which W is dense
@@ -307,7 +312,7 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
 
 
 def finish_sweeps(
-    formulation: Formulation, rows: ActiveRows, tol: float, accept: float, exact: bool, due: bool
+    formulation: Formulation, rows: ActiveRows, before: Dense, tol: float, accept: float, exact: bool, due: bool
 ) -> Solved:
     """What compiled sweeps left: by the interior point method, where that comes close but not to the end by Newton's
     from there, and where they fail or there are too many contacts by all that `auto` knows. All aim for tol where the
@@ -315,30 +320,39 @@ def finish_sweeps(
 
     Friction can grip: contacts press on each other and move nothing, whatever the impulses, as those of a ball between
     floor and wall with μ > 1 do. If they overlap, or are to bounce, they should open, and no impulse opens them: there
-    is no solution, and impulses grow without bound. Such an island is solved without that, as INEXACT: see `let_be`."""
+    is no solution, and impulses grow without bound. Such an island is solved without that, as INEXACT: see `let_be`.
+    A heap with μ = 5 grips in nearly every step. So where nothing bounces, and an island is not to be solved exactly,
+    overlaps wait rather than that all methods are tried. `before` are the impulses of the step before."""
     posed = pose(formulation, rows)
     states = np.zeros(rows.count, np.int64)  # which the loop tells itself, of cones
     problem: Any = posed.problem  # a ConeProblem, or sweeps would not have begun
     start: Any = posed.start
     iterations, goal, calm = 0, tol if exact else accept, let_be(rows) if accept > tol else None
-    if problem.contacts <= MOST_CONTACTS:
+    can_wait = calm is not None and not exact and not rows.restitution.any()
+    if problem.contacts <= MOST_CONTACTS and (due or not can_wait):
         answer = approached(problem, start, tol, accept, due)
         iterations = answer.iterations
-        if calm is not None and strained(problem, answer.x):
+        grips = calm is not None and strained(problem, answer.x)
+        if calm is not None and grips and not can_wait:
             eased = pose(formulation, calm)
             other = approached(eased.problem, eased.start, tol, accept, due)
             iterations += other.iterations
             if judge(eased.problem, other.x, goal)[2] and relieved(answer.x, other.x):
                 return Solved(eased.decode(other.x), states, other, iterations, Status.INEXACT, calm.q)
-        if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
-            method: Any = answer.solver
-            answer = replace(answer, status=Status.SOLVED, solver=replace(method, tol=tol))
-            return Solved(posed.decode(answer.x), states, answer, iterations, Status.SOLVED)
-        better = start is None or not judge(problem, start, accept)[1] <= answer.residual
-        if not exact and better and judge(problem, answer.x, accept)[2]:
-            return Solved(posed.decode(answer.x), states, answer, iterations, Status.INEXACT)
-        if better and answer.residual < np.inf:
-            start = answer.x
+        if not (grips and can_wait):
+            if judge(problem, answer.x, tol)[2]:  # close enough to tol, if not to the share of it that was aimed for
+                method: Any = answer.solver
+                answer = replace(answer, status=Status.SOLVED, solver=replace(method, tol=tol))
+                return Solved(posed.decode(answer.x), states, answer, iterations, Status.SOLVED)
+            better = start is None or not judge(problem, start, accept)[1] <= answer.residual
+            if not exact and better and judge(problem, answer.x, accept)[2]:
+                return Solved(posed.decode(answer.x), states, answer, iterations, Status.INEXACT)
+            if better and answer.residual < np.inf:
+                start = answer.x
+    if calm is not None and can_wait:
+        waited = without_overlaps(formulation, calm, before, accept)
+        if waited is not None:
+            return replace(waited, iterations=iterations + waited.iterations)
     answer = solve(problem, method="auto", tol=goal, x0=start)
     status = graded(answer, accept)
     if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:
@@ -352,13 +366,32 @@ def finish_sweeps(
     return Solved(posed.decode(answer.x), states, answer, iterations + answer.iterations, status)
 
 
+def without_overlaps(formulation: Formulation, calm: ActiveRows, before: Dense, accept: float) -> Solved | None:
+    """A large island whose overlaps are let be: by sweeps from the impulses of the step before, half of them where they
+    are strained, or else by the interior point method; None where neither leads to what is accepted."""
+    posed = pose(formulation, replace(calm, previous=before))
+    problem: Any = posed.problem
+    start: Any = posed.start
+    share = 0.5 if strained(problem, start, 1.0) else 1.0
+    answer = NSGS(tol=accept, max_iter=LONG).solve(problem, share * start)
+    iterations = answer.iterations
+    if not answer.solved and problem.contacts <= MOST_CONTACTS:
+        answer = ConeInteriorPoint(tol=accept, max_iter=STEPS).solve(problem)
+        iterations += answer.iterations
+    if not judge(problem, answer.x, accept)[2]:
+        return None
+    states = np.zeros(calm.count, np.int64)
+    return Solved(posed.decode(answer.x), states, answer, iterations, Status.INEXACT, calm.q)
+
+
 def finish_by_bodies(work: Work, rules: Rules, members: Indices, exact: bool) -> Solved | None:
     """The same of an island without joints, factorised over its bodies; None where it has too few contacts a body for
     that to be of use, or it does not lead to what is aimed for: tol where the island is to be solved `exact`, accept
     otherwise.
 
     Newton's method goes on from what sweeps left. Where that is not enough, from the answer of the interior point
-    method."""
+    method. A residual is that of all masses together: where bodies would go notably into each other by velocities that
+    it hides, as a bullet into a brick, sweeps and Newton's method go on in turn."""
     rows, law, answer, n = work.rows, work.law, work.answer, int(work.count[ACTIVE])
     d = rows.G.shape[1]
     if d > 3 or members[-1] >= n or work.islands.stiff[work.count[ISLAND]]:
@@ -376,6 +409,12 @@ def finish_by_bodies(work: Work, rules: Rules, members: Indices, exact: bool) ->
     def judged_at(tol: float) -> tuple[float, bool]:
         return judge_bodies(W, legs, q, mu, shift, tol, r, u)
 
+    def carried() -> float:
+        judged_at(rules.tol)
+        every, body, scale = np.arange(members.size), rows.body[members], law.scale[members]
+        h, radius = rules.law.h, work.bodies.radius
+        return float(carried_off(every, every.size, body, radius, work.width, h, mu, shift, scale, r, u))
+
     method: Solver = ConeNewton(tol=aim, max_iter=FEW_STEPS)
     iterations = newton_over_bodies(legs, q, mu, shift, aim, FEW_STEPS, r)
     if not judged_at(rules.tol)[1] and (exact or not judged_at(near)[1]):
@@ -385,6 +424,23 @@ def finish_by_bodies(work: Work, rules: Rules, members: Indices, exact: bool) ->
             r[:] = 0.0
             iterations += iterate(W, legs, q, mu, shift, far, MORE_STEPS, method.restarts, r)[1]
         iterations += newton_over_bodies(legs, q, mu, shift, aim, MANY_STEPS if exact else FEW_STEPS, r)
+    best, least = r.copy(), carried()
+    for _ in range(IN_TURN):
+        if least <= NOTABLE:
+            break
+        answer.p[component] = r
+        respond(members, n, work.sign, rows.start, rows.place, rows.G, answer.p, answer.z)
+        for _ in range(FEW_STEPS):
+            sweep(
+                members, n, work.sign, rows.start, rows.place, rows.G, law.q, law.compliance, soft, law.mu, law.own,
+                law.inverse, law.lower, law.upper, rules.associated, 1.0, answer.p, answer.z,
+            )  # fmt: skip
+        r[:] = answer.p[component]
+        iterations += FEW_STEPS + newton_over_bodies(legs, q, mu, shift, aim, FEW_STEPS, r)
+        now = carried()
+        if now < least and judged_at(rules.accept)[1]:
+            best[:], least = r, now
+    r = best
     error, solved = judged_at(rules.tol)
     weights = law.scale[members] ** 2
     if not np.abs(r).max() <= STRAIN * float(weights @ np.abs(q).reshape(-1, d).sum(1)):
@@ -439,7 +495,7 @@ def approached(problem: Any, start: Vector | None, tol: float, accept: float, du
     aim = CLOSER * (tol if due else accept)
     warm = start is not None and judge(problem, start, accept)[1] <= WARM * accept
     answer = ConeInteriorPoint(tol=aim, max_iter=STEPS).solve(problem, start if warm else None)
-    if not due or judge(problem, answer.x, tol)[2]:
+    if not due or judge(problem, answer.x, tol)[2] or strained(problem, answer.x):
         return answer
     started, method, before = time.perf_counter(), ConeNewton(tol=aim, max_iter=STEPS), answer.iterations
     answer = method.solve(problem, answer.x)
@@ -459,9 +515,9 @@ def let_be(rows: ActiveRows) -> ActiveRows | None:
     return replace(rows, q=q, previous=np.zeros_like(rows.previous))
 
 
-def strained(problem: Any, x: Vector) -> bool:
-    """Is an impulse greater than those of all contacts together that would stop each alone?"""
-    return not np.abs(x).max() <= STRAIN * float(
+def strained(problem: Any, x: Vector, times: float = STRAIN) -> bool:
+    """Is an impulse so many times greater than those of all contacts together that would stop each alone?"""
+    return not np.abs(x).max() <= times * float(
         problem.weights @ np.abs(problem.q).reshape(problem.contacts, -1).sum(1)
     )
 

@@ -113,8 +113,8 @@ def prepare(state, rules, work, memory):
     )  # fmt: skip
     if not rules.euler and rules.law.stabilised == GAP:
         roll_rims(
-            n, work.collision, contacts, rows.found, rows.body, work.moving, rows.frame, state.velocity, h,
-            answer.start, law.q,
+            n, work.collision, contacts, rows.found, rows.body, work.moving, rows.frame, bodies.gravity,
+            state.velocity, h, law.restitution, law.before, answer.start, law.q,
         )  # fmt: skip
     count[ISLANDS] = part_islands(n + m, work.free, held.tree.group, rows.body, work.islands)
     return True
@@ -320,7 +320,7 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
 
 
 @bare
-def roll_rims(n, collision, contacts, found, body, moving, frame, velocity, h, p, q):
+def roll_rims(n, collision, contacts, found, body, moving, frame, gravity, velocity, h, restitution, before, p, q):
     """What rims that roll on planes that do not move add to the velocities of their contacts (engine/rims.py)."""
     D = q.size // body.shape[0]
     for i in range(n):
@@ -331,9 +331,11 @@ def roll_rims(n, collision, contacts, found, body, moving, frame, velocity, h, p
                 a, b = b, a
             if not moving[body[i, 1 - side]]:
                 f, at, v, sign = contacts.feature[k], D * i, velocity[body[i, side]], 1.0 - 2.0 * side
+                u = 0.0 if restitution[i] > 0.0 else before[at]  # what bounces parts as its law says
                 run_round(
-                    collision.kind, collision.table, a, b, sign, f, h, v, frame[i], p[at : at + D], q[at : at + D]
-                )
+                    collision.kind, collision.table, a, b, sign, f, h, gravity, v, frame[i], u, p[at : at + D],
+                    q[at : at + D],
+                )  # fmt: skip
 
 
 @bare

@@ -9,7 +9,9 @@ After SLOW of them all blocks are corrected at once, as long as that does more, 
 
 and sweeps alone are abandoned once their rate predicts too many more. What is left then is solved outside of the loop
 (engine/outside.py), unless the island is large and its residual what the run accepts: an effort without end for the
-last digits of a heap, whose rigid contacts have no stable solution that anyone has found, would help nobody. Two sorts
+last digits of a heap, whose rigid contacts have no stable solution that anyone has found, would help nobody. A residual
+is that of all masses together: where one that is accepted leaves velocities by which a light, fast body would go
+notably into another (engine/apart.py), sweeps go on for a while. Two sorts
 are another matter. Large islands with many contacts a body, whose factors over the bodies fill little, a wall or a
 tower of Jenga, are left to Newton's method over the bodies after EARLY sweeps: ten of its steps do more than a hundred
 sweeps, in the same time. And where all contacts of an island last, it is tried outside after some steps, and more and
@@ -20,6 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from stickslip.engine.ahead import NOTABLE
+from stickslip.engine.apart import carried_off
 from stickslip.engine.correct import PACKED, TOO_DEAR, correct_bodies
 from stickslip.engine.newton import MOST_ROWS, newton
 from stickslip.engine.rows import ACTIVE, CORRECTION, SWEEPS
@@ -32,6 +36,7 @@ CLOSER = 0.7  # share of tol that is aimed for: what is left adds up from step t
 SLOW, LONG = 2, 8  # sweeps after which all blocks are corrected at once by bodies, and by Newton's method
 ROUNDED = 8  # sweeps after which z, which they change bit by bit, is computed anew
 OMEGA = 1.3  # over-relaxation of sweeps over large islands, from the fifth on
+LONGER = 4  # times the effort, where a residual that is accepted hides velocities that carry bodies into each other
 EARLY = 8  # sweeps after which a large island with many contacts a body is left to Newton's method over its bodies
 AGAIN = (2, 16, 128, 1024, 8192)  # steps after which a large island that keeps its contacts is tried outside
 IN_A_ROW = 3  # steps, each time
@@ -112,7 +117,16 @@ def settle(state, work, rules, island):
         goal = rules.accept if large and error > rules.accept else rules.tol
         slow = not helped and last >= 4 and not within(hope, made - last, before, error, goal)
         slow = slow and (made >= rules.effort or not large)
-        enough = (not helped and error <= rules.tol) or (large and made >= rules.effort and error <= rules.accept)
+        enough = large and made >= rules.effort and error <= rules.accept
+        if enough and slabs == 0 and made < LONGER * rules.effort:
+            enough = (
+                carried_off(
+                    member, n, rows.body, work.bodies.radius, work.width, rules.law.h, law.mu, law.shift, law.scale, p,
+                    answer.u,
+                )
+                <= NOTABLE
+            )  # fmt: skip
+        enough = enough or (not helped and error <= rules.tol)
         elsewhere = large and packed and not helped and made >= EARLY
         if solved or enough or slow or elsewhere or change == 0.0 or not error < np.inf:
             break
