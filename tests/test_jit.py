@@ -30,7 +30,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def contents_of(package: Path) -> dict[str, str]:
-    for remembered in (jit.made_of, jit.imported_by, jit.text_of):
+    for remembered in (jit.content_of, jit.made_of, jit.imported_by, jit.text_of):
         remembered.cache_clear()
     return {name: jit.content_of(package / f"{name}.py") for name in ("caller", "callee", "inner/deep", "bystander")}
 

@@ -281,11 +281,12 @@ class Kernel(registry.CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         arguments = types_of(sig)
-        with global_compiler_lock, in_charge() as context:
+        with global_compiler_lock:
             if called_by_kernel():
-                return self.for_kernels(sig).entry_point
+                with in_charge():
+                    return self.for_kernels(sig).entry_point
             if arguments not in self.entries:
-                self.entries[arguments] = self.for_python(context, sig)
+                self.entries[arguments] = self.for_python(sig)
             return self.entries[arguments]
 
     def for_kernels(self, signature: Any) -> Any:
@@ -299,19 +300,22 @@ class Kernel(registry.CPUDispatcher):
             super().compile(signature)
         return self.overloads[arguments]
 
-    def for_python(self, context: Any, signature: Any) -> Any:
-        """What Python calls, with machine code from disk or made here."""
-        name = self.file_name(signature) + PROGRAM
+    def for_python(self, signature: Any) -> Any:
+        """What Python calls, with machine code from disk or made here. To call what is on disk needs Numba's runtime,
+        but not all that Numba knows of types, which takes it longer to learn."""
+        name, context = self.file_name(signature) + PROGRAM, registry.cpu_target.target_context
         with one_at_a_time(name):
+            rtsys.initialize(context)
             result = put_together(name, context)
             if result is None:
-                result = self.for_kernels(signature)
-                result.library.machine_code = self.program(context, result)
+                with in_charge():
+                    result = self.for_kernels(signature)
+                    result.library.machine_code = self.program(context, result)
                 keep(name, taken_apart(result, result.library.machine_code))
-        address = context.codegen().load(result.library.machine_code)
+        address = code_generator().load(result.library.machine_code)
         for environment in (result.environment, *environments_of(result)):
             if environment.env_name in result.library.machine_code.environments:
-                context.codegen().set_env(environment.env_name, environment)
+                code_generator().set_env(environment.env_name, environment)
         entry = python_function(result.library, result.fndesc, result.environment, address)
         context.insert_user_function(entry, result.fndesc, [result.library])
         self.overloads[types_of(signature)] = result._replace(entry_point=entry)
@@ -399,7 +403,7 @@ def put_together(name: str, context: Any) -> Any:
     for function in kept.reload_init:
         function()
     kept.environment.consts.extend(kept.constants[len(kept.environment.consts) :])
-    library = context.codegen().create_library(kept.name)
+    library = code_generator().create_library(kept.name)
     library._finalized = True
     if isinstance(kept.code, MachineCode):
         library.machine_code = kept.code

@@ -106,6 +106,7 @@ def silent(function: F) -> F:
     return plain  # type: ignore[return-value]
 
 
+@cache
 def content_of(source: Path) -> str:
     """A digest of all that the kernels of a file are made of, of how, and of the flags that change their code."""
     digest = hashlib.sha256(os.environ.get("NUMBA_BOUNDSCHECK", "0").encode())
