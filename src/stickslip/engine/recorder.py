@@ -39,10 +39,10 @@ Each block also leaves, from version 4 on, with w blocks and k contacts that the
              writes/checksums (C,)    CRC-32 of the rows that the block has of each column, and of this very row
     k rows   memory/{key, impulse, trend, moment, moved, waited, inside}
 
-With the last of them and the last state a run goes on to the same bits (engine/resume.py). The rows of a block are held
-against their checksum when they are first read. Files of version 1 have neither joints nor events, and none of the
-columns of ADDED[2]; those of version 1 and 2 have none of ADDED[3]: what a file does not have reads as zeros. Those
-before version 4 have no checksums, and cannot go on.
+With the last of them and the last state a run goes on to the same bits (engine/resume.py); what these rows are for a
+model is said in engine/steppers.py. The rows of a block are held against their checksum when they are first read. Files
+of version 1 have neither joints nor events, and none of the columns of ADDED[2]; those of version 1 and 2 have none of
+ADDED[3]: what a file does not have reads as zeros. Those before version 4 have no checksums, and cannot go on.
 
 A new file is written under the name path.part, and takes the place of an older one with its first step
 (engine/target.py).
