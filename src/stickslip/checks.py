@@ -8,6 +8,7 @@ A kind of argument is a function (owner, field, value) that returns the value as
         ...                                           class PGS: ...
 
 What equals a default by identity is never asked. Kernels and what runs in every step are called with what was checked.
+Tolerances (RELATIVE) are below 1 wherever they are asked for: no answer at all has a residual of 1.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 MOST = 2**63 - 1  # the greatest count that kernels can hold
 LARGEST = 1e100  # of numbers that describe something: their squares and cubes are finite
+RELATIVE = {"tol", "accept", "rtol"}  # bounds of what is relative to the numbers of a problem
 MISSING = object()
 
 
@@ -56,6 +58,8 @@ def shown(value: object, longest: int = 80) -> str:
 
 def checked(**kinds: Kind) -> Callable[[T], T]:
     """Check the arguments of a function, or the fields of a dataclass, of which this stands below the decorator."""
+
+    kinds = {name: below_one(kind) if name in RELATIVE else kind for name, kind in kinds.items()}
 
     def decorate(target: T) -> T:
         check = check_fields if isinstance(target, type) else check_arguments
@@ -181,6 +185,18 @@ def bound(owner: str, field: str, value: Any, expected: str = "a number >= 0, or
     return found
 
 
+def below_one(kind: Kind) -> Kind:
+    """A kind of numbers, without those from 1 on."""
+
+    def limited(owner: str, field: str, value: Any) -> Any:
+        found = kind(owner, field, value)
+        if found is not None and found >= 1:
+            raise Refused(owner, field, value, "a number below 1, the residual of no answer at all")
+        return found
+
+    return limited
+
+
 def truth(owner: str, field: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise Refused(owner, field, value, "True or False")
@@ -249,8 +265,8 @@ def finite(owner: str, name: str, array: NDArray[np.float64]) -> None:
     good = np.isfinite(array)
     if not good.all():
         where = tuple(int(i) for i in np.unravel_index(int(np.argmin(good)), array.shape))
-        index = ", ".join(map(str, where))
-        raise InputError(f"{owner}: {name}[{index}] is {array[where]}, expected a finite number")
+        index = f"[{', '.join(map(str, where))}]" if where else ""
+        raise InputError(f"{owner}: {name}{index} is {array[where]}, expected a finite number")
 
 
 def floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.errors import FileError, InputError
+from stickslip.errors import FileError, InputError, reading
 
 OWNER = "load_model"
 AXES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -61,12 +61,14 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
 
 def parsed(file: Path) -> Any:
     """The root of an XML file; its declaration may stand below other lines, as in some URDFs."""
+    with reading(str(file), "an MJCF or URDF file"):
+        text = file.read_bytes()
     try:
-        return xml.parse(file).getroot()
-    except xml.ParseError as error:
+        return xml.fromstring(text)
+    except (xml.ParseError, ValueError, LookupError) as error:  # also of an encoding that there is not
         try:
-            return xml.fromstring(DECLARATION.sub("", file.read_text(encoding="utf-8-sig", errors="replace"), count=1))
-        except xml.ParseError:
+            return xml.fromstring(DECLARATION.sub("", text.decode("utf-8-sig", errors="replace"), count=1))
+        except (xml.ParseError, ValueError):
             sentence = f"{OWNER}: {str(file)!r} is not XML ({error}), expected an MJCF or URDF file"
             raise FileError(sentence) from None
 

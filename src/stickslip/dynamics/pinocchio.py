@@ -45,7 +45,7 @@ from stickslip.checks import (
 from stickslip.checks import path as file_path
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.generalized import ContactPoint
-from stickslip.errors import FileError, InputError, short
+from stickslip.errors import FileError, InputError, reading, short
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.remade import Remade, remade
 
@@ -256,9 +256,11 @@ def load_robot(
 def read_model(pin: Any, file: Path, floating: bool) -> Any:
     if not os.path.isfile(file):  # also where the name is too long
         raise FileError(f"{OWNER}: {short(str(file))!r} is no file, expected a URDF or MJCF file")
+    with reading(str(file), "a URDF or MJCF file"):
+        content = file.read_bytes()
     try:
-        tree = xml.parse(file).getroot()
-    except xml.ParseError as error:
+        tree = xml.fromstring(content)
+    except (xml.ParseError, ValueError, LookupError) as error:  # also of an encoding that there is not
         raise FileError(f"{OWNER}: {str(file)!r} is not XML ({error}), expected a URDF or MJCF file") from None
     root = (pin.JointModelFreeFlyer(),) if floating else ()
     if tree.tag == "mujoco":

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, count, truth
+from stickslip.checks import checked, truth
 from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System, a_system
 from stickslip.dynamics.mujoco import LoadedModel
-from stickslip.engine.arguments import FORCE, FORMULATION
+from stickslip.engine.arguments import FORCE, FORMULATION, THREADS
 from stickslip.engine.arguments import seconds as seconds_kind
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine, check_scheme
@@ -51,7 +51,7 @@ from stickslip.solvers.solve import known_method
     solver=known_method,
     force=FORCE,
     progress=truth,
-    threads=count,
+    threads=THREADS,
 )
 def resume(
     path: str | os.PathLike[str],

@@ -525,11 +525,14 @@ def overlaps(now: Now) -> bool:
 def given_controls(system: LoadedModel, control: Control) -> Callable[[float, Vector, Vector], Vector]:
     """The controls as a function that checks them."""
     given: Any = control
-    what = system.name, "control"
     if not callable(given):
-        constant = vector(*what, given, system.model.nu)
+        constant = vector(system.name, "control", given, system.model.nu)
         return lambda now, q, v: constant
-    return lambda now, q, v: vector(*what, given(now, q, v), system.model.nu)
+
+    def controls(now: float, q: Vector, v: Vector) -> Vector:
+        return vector(f"{system.name} at time {now:g} s", "control", given(now, q, v), system.model.nu)
+
+    return controls
 
 
 def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | None = None) -> ContactProblem:
