@@ -35,7 +35,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,6 +90,7 @@ from stickslip.dynamics.model_scene import TIME_CONSTANT, add_scene, damping_rat
 from stickslip.dynamics.pinocchio import FramePoint, contact_axes
 from stickslip.errors import InputError, ModelWarning
 from stickslip.problems.matrix import Dense, Indices, Vector
+from stickslip.remade import remade
 from stickslip.scene.scene import Scene
 
 UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
@@ -349,6 +350,7 @@ class LoadedModel:
                 m.geom_solref[:] = m.pair_solref[:] = TIME_CONSTANT, damping_ratio(restitution)
         return replace(self, model=both[0], original=both[1])
 
+    @remade
     @checked(points=instance(FramePoint))
     def with_points(self, *points: FramePoint) -> GeneralizedSystem:
         """The same mechanism with fixed contact points instead of its own shapes, for jam maps and families of poses.
@@ -366,6 +368,10 @@ class LoadedModel:
             coordinates=self.coordinates,
             name=self.name,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is worked out of it when it is asked for: that may be MuJoCo's memory, which is not copied."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __repr__(self) -> str:
         return (
