@@ -230,6 +230,15 @@ def test_a_closed_output_changes_nothing():
         assert kept.finished
 
 
+def test_ctrl_c_while_modules_are_loaded_is_one_sentence():
+    stops = (
+        "import sys\nclass Stop:\n    def find_spec(self, *_): raise KeyboardInterrupt\nsys.meta_path[:0] = [Stop()]\n"
+    )
+    code = "from stickslip.__main__ import main\n" + stops + "main()"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (STOPPED, "stickslip: stopped\n")
+
+
 def test_ctrl_c_is_one_sentence_and_the_run_goes_on():
     with process("run", "scene.yaml", "--duration", "20000", "--save", "run.h5", stdout=subprocess.DEVNULL) as writer:
         until = time.monotonic() + 300

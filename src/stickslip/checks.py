@@ -252,6 +252,8 @@ def as_floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
     try:
         if np.ma.is_masked(value) or isinstance(value, bytearray):  # what is under a mask is no number, nor is a byte
             raise TypeError
+        if isinstance(value, memoryview) and value.itemsize == 1:
+            raise TypeError
         array = np.asarray(value)
         # text such as "1" would be converted, complex numbers cut, True taken for 1
         if array.dtype.kind not in "iuf" and (array.dtype.kind != "O" or not all(map(is_number, array.flat))):
