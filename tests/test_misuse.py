@@ -775,11 +775,12 @@ def odd(value: Any, parameter: inspect.Parameter) -> dict[str, Any]:
     if isinstance(value, bool) or value is None:
         return {}
     if type(value) is int and "Sequence" not in words and "Body" not in words:
-        return {"NumPy's integer": np.int64(value), "a short one": np.int8(value)} if 0 <= value < 128 else {}
+        plain = {"without dimensions": np.array(value), "NumPy's integer": np.int64(value)}
+        return plain | {"a short one": np.int8(value)} if 0 <= value < 128 else {}
     if isinstance(value, float):
         single = {"single precision": np.float32(value)} if float(np.float32(value)) == value else {}
         exact = {"a fraction": Fraction(value)} if math.isfinite(value) else {}
-        return single | exact | {"NumPy's number": np.float64(value)}
+        return {"without dimensions": np.array(value)} | single | exact | {"NumPy's number": np.float64(value)}
     if isinstance(value, str) and "PathLike" in words:
         return {"a Path": Path(value), "a path-like": Name(value)}
     if isinstance(value, list | np.ndarray) and np.asarray(value).dtype.kind == "f":

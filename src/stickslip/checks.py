@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from numbers import Integral, Real
@@ -32,6 +33,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 MOST = 2**63 - 1  # the greatest count that kernels can hold
 LARGEST = 1e100  # of numbers that describe something: their squares and cubes are finite
 RELATIVE = {"tol", "accept", "rtol"}  # bounds of what is relative to the numbers of a problem
+UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # of texts: nulls, and halves of characters
 MISSING = object()
 
 
@@ -125,8 +127,14 @@ def is_number(value: object) -> bool:
     return type(value) is float or (isinstance(value, Real) and not isinstance(value, NO_NUMBERS))
 
 
+def scalar(value: Any) -> Any:
+    """The only entry of an array without dimensions; all else as it is."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
 def real(owner: str, field: str, value: Any, expected: str = "a number") -> float:
     """A number, perhaps infinite; -0 becomes 0."""
+    value = scalar(value)
     try:
         found = float(value) + 0.0 if is_number(value) else math.nan
     except OverflowError:
@@ -198,6 +206,7 @@ def below_one(kind: Kind) -> Kind:
 
 
 def truth(owner: str, field: str, value: Any) -> bool:
+    value = scalar(value)
     if not isinstance(value, bool | np.bool_):
         raise Refused(owner, field, value, "True or False")
     return bool(value)
@@ -205,6 +214,7 @@ def truth(owner: str, field: str, value: Any) -> bool:
 
 def whole(owner: str, field: str, value: Any, least: int = 0, most: int = MOST) -> int:
     """A whole number from `least` to `most`, by default what kernels can hold."""
+    value = scalar(value)
     if is_number(value) and isinstance(value, Integral) and least <= int(value) <= most:
         return int(value)
     limit = f" and at most {'2^63 - 1' if most == MOST else most}" if is_number(value) and value > most else ""
@@ -297,8 +307,8 @@ def vector(
 
 
 def text(owner: str, field: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise Refused(owner, field, value, "a text")
+    if not isinstance(value, str) or UNWRITABLE.search(value):
+        raise Refused(owner, field, value, "a text that a file can hold")
     return value
 
 
