@@ -57,6 +57,9 @@ MISUSE = [
     ("run", "scene.yaml", "--dt", "0.03"),
     ("run", "scene.yaml", "--tol", "inf"),
     ("run", "scene.yaml", "--tol", "nan"),
+    ("run", "scene.yaml", "--tol", "1e30"),
+    ("run", "scene.yaml", "--accept", "1e30"),
+    ("run", "scene.yaml", "--threads", "1000000000000"),
     ("run", "scene.yaml", "--tol", "-1"),
     ("run", "scene.yaml", "--accept", "1e-300"),
     ("run", "scene.yaml", "--solver", ""),
@@ -98,6 +101,7 @@ MISUSE = [
     ("solve", "scene.yaml"),
     ("solve", "problem.h5", "--tol", "inf"),
     ("solve", "problem.h5", "--tol", "0"),
+    ("solve", "problem.h5", "--tol", "1"),
     ("solve", "problem.h5", "--method", ""),
     ("solve", "problem.h5", "--method", "nsgs"),
     ("solve", "problem.h5", "--save", "problem.h5"),
@@ -120,6 +124,9 @@ MISUSE = [
     ("push", "peg", "--mu", "-1"),
     ("push", "peg", "--window", "1,0,0,1"),
     ("push", "peg", "--window", "1,2"),
+    ("push", "peg", "--window", ""),
+    ("push", "peg", "--body", ""),
+    ("jam", "rod", "--frame", ""),
     ("push", "peg", "--window", "nan,1,0,1"),
     ("push", "scene.yaml", "--body", "absent", *PUSHES, "--base", "0,0,0,0,0,0"),
     ("push", "scene.yaml", "--body", "crate", *PUSHES, "--base", "0,0,0"),
@@ -167,6 +174,7 @@ MISUSE = [
     ("view", "scene.yaml", "--host", ""),
     ("audit", "absent.xml"),
     ("audit", "pipe"),
+    ("audit", "/proc/self/mem"),
     ("audit", "scene.yaml"),
     ("audit", "model.xml", "--seconds", "1e18"),
     ("nonsense",),
@@ -206,8 +214,9 @@ def process(*arguments, **settings):
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **settings)
 
 
-def test_a_full_output_is_one_sentence():
-    with open("/dev/full", "w") as full, process("solve", "problem.h5", stdout=full) as writer:
+@pytest.mark.parametrize("arguments", [("solve", "problem.h5"), ("--help",), ("--version",), ("run", "--help")])
+def test_a_full_output_is_one_sentence(arguments):
+    with open("/dev/full", "w") as full, process(*arguments, stdout=full) as writer:
         assert writer.stderr.read() == "stickslip: the output cannot be written (No space left on device)\n"
     assert writer.returncode == BAD_INPUT
 
@@ -219,6 +228,15 @@ def test_a_closed_output_changes_nothing():
     assert (done.returncode, done.stderr) == (0, "")
     with ss.Trajectory.load("run.h5") as kept:
         assert kept.finished
+
+
+def test_ctrl_c_while_modules_are_loaded_is_one_sentence():
+    stops = (
+        "import sys\nclass Stop:\n    def find_spec(self, *_): raise KeyboardInterrupt\nsys.meta_path[:0] = [Stop()]\n"
+    )
+    code = "from stickslip.__main__ import main\n" + stops + "main()"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (STOPPED, "stickslip: stopped\n")
 
 
 def test_ctrl_c_is_one_sentence_and_the_run_goes_on():

@@ -117,6 +117,23 @@ def test_models_and_robots_are_copied(how):
 
 
 @pytest.mark.parametrize("how", HOW, ids=["pickle", "copy"])
+def test_runs_of_models_and_models_that_ran_are_copied(how, tmp_path):
+    pytest.importorskip("mujoco")
+    model = ss.load_model(ARM, quiet=True)
+    runs = [ss.simulate(model, 0.02, 2e-3), ss.simulate(model, 0.02, 2e-3, path=tmp_path / "run.h5")]
+    np.testing.assert_array_equal(ss.simulate(how(model), 0.02, 2e-3).q, runs[0].q)
+    for run in runs:
+        copied = how(run)
+        np.testing.assert_array_equal(copied.q, run.q)
+        assert type(copied) is type(run)
+        copied.close()
+    runs[1].close()
+    pointed, q = model.with_points(ss.FramePoint("tip")), model.home
+    np.testing.assert_array_equal(how(pointed).mass(q), pointed.mass(q))
+    assert how(pointed).contacts[0].gap(q) == pointed.contacts[0].gap(q)
+
+
+@pytest.mark.parametrize("how", HOW, ids=["pickle", "copy"])
 def test_a_refusal_comes_back_from_another_process_as_its_sentence(how):
     with pytest.raises(ss.InputError) as refused:
         ss.LCP(np.eye(2), lambda: 0)  # which is not sent

@@ -743,6 +743,19 @@ def test_wrong_arguments_get_one_sentence(label, tmp_path, monkeypatch, pytestco
     assert not found, "\n".join(f"{label}({name}={kind}): {said}" for (name, kind), said in found.items())
 
 
+LIMITED = {"tol": (1.0, 1e30), "rtol": (1.0, 1e30), "accept": (1.0, 1e30), "threads": (10**6,), "workers": (10**6,)}
+
+
+@pytest.mark.parametrize("label", [label for label, each in CASES.items() if LIMITED.keys() & each.parameters.keys()])
+def test_what_is_too_large_to_mean_anything_is_refused(label, tmp_path, monkeypatch):
+    """A residual of 1 is that of no answer at all, and nobody has a million threads."""
+    monkeypatch.chdir(tmp_path)
+    each = CASES[label]
+    for name in LIMITED.keys() & each.parameters.keys():
+        for value in LIMITED[name]:
+            assert not outcome(each, each.good() | {name: value}, CALLED.get(label, name), False)
+
+
 # ---------------------------------------------------------------------------------------------------- odd and right
 
 
@@ -762,11 +775,12 @@ def odd(value: Any, parameter: inspect.Parameter) -> dict[str, Any]:
     if isinstance(value, bool) or value is None:
         return {}
     if type(value) is int and "Sequence" not in words and "Body" not in words:
-        return {"NumPy's integer": np.int64(value), "a short one": np.int8(value)} if 0 <= value < 128 else {}
+        plain = {"without dimensions": np.array(value), "NumPy's integer": np.int64(value)}
+        return plain | {"a short one": np.int8(value)} if 0 <= value < 128 else {}
     if isinstance(value, float):
         single = {"single precision": np.float32(value)} if float(np.float32(value)) == value else {}
         exact = {"a fraction": Fraction(value)} if math.isfinite(value) else {}
-        return single | exact | {"NumPy's number": np.float64(value)}
+        return {"without dimensions": np.array(value)} | single | exact | {"NumPy's number": np.float64(value)}
     if isinstance(value, str) and "PathLike" in words:
         return {"a Path": Path(value), "a path-like": Name(value)}
     if isinstance(value, list | np.ndarray) and np.asarray(value).dtype.kind == "f":

@@ -1,5 +1,17 @@
-"""`python -m stickslip` is the command line."""
+"""`stickslip` and `python -m stickslip`: the command line, whose modules take a moment to load, in which Ctrl-C ends it
+with a word as well."""
 
-from stickslip.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    try:
+        from stickslip.cli import main as command
+    except KeyboardInterrupt:
+        sys.stderr.write("stickslip: stopped\n")
+        sys.exit(130)
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ A kind of argument is a function (owner, field, value) that returns the value as
         ...                                           class PGS: ...
 
 What equals a default by identity is never asked. Kernels and what runs in every step are called with what was checked.
+Tolerances (RELATIVE) are below 1 wherever they are asked for: no answer at all has a residual of 1.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from numbers import Integral, Real
@@ -30,6 +32,8 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 MOST = 2**63 - 1  # the greatest count that kernels can hold
 LARGEST = 1e100  # of numbers that describe something: their squares and cubes are finite
+RELATIVE = {"tol", "accept", "rtol"}  # bounds of what is relative to the numbers of a problem
+UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # of texts: nulls, and halves of characters
 MISSING = object()
 
 
@@ -56,6 +60,8 @@ def shown(value: object, longest: int = 80) -> str:
 
 def checked(**kinds: Kind) -> Callable[[T], T]:
     """Check the arguments of a function, or the fields of a dataclass, of which this stands below the decorator."""
+
+    kinds = {name: below_one(kind) if name in RELATIVE else kind for name, kind in kinds.items()}
 
     def decorate(target: T) -> T:
         check = check_fields if isinstance(target, type) else check_arguments
@@ -121,8 +127,14 @@ def is_number(value: object) -> bool:
     return type(value) is float or (isinstance(value, Real) and not isinstance(value, NO_NUMBERS))
 
 
+def scalar(value: Any) -> Any:
+    """The only entry of an array without dimensions; all else as it is."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
 def real(owner: str, field: str, value: Any, expected: str = "a number") -> float:
     """A number, perhaps infinite; -0 becomes 0."""
+    value = scalar(value)
     try:
         found = float(value) + 0.0 if is_number(value) else math.nan
     except OverflowError:
@@ -181,7 +193,20 @@ def bound(owner: str, field: str, value: Any, expected: str = "a number >= 0, or
     return found
 
 
+def below_one(kind: Kind) -> Kind:
+    """A kind of numbers, without those from 1 on."""
+
+    def limited(owner: str, field: str, value: Any) -> Any:
+        found = kind(owner, field, value)
+        if found is not None and found >= 1:
+            raise Refused(owner, field, value, "a number below 1, the residual of no answer at all")
+        return found
+
+    return limited
+
+
 def truth(owner: str, field: str, value: Any) -> bool:
+    value = scalar(value)
     if not isinstance(value, bool | np.bool_):
         raise Refused(owner, field, value, "True or False")
     return bool(value)
@@ -189,6 +214,7 @@ def truth(owner: str, field: str, value: Any) -> bool:
 
 def whole(owner: str, field: str, value: Any, least: int = 0, most: int = MOST) -> int:
     """A whole number from `least` to `most`, by default what kernels can hold."""
+    value = scalar(value)
     if is_number(value) and isinstance(value, Integral) and least <= int(value) <= most:
         return int(value)
     limit = f" and at most {'2^63 - 1' if most == MOST else most}" if is_number(value) and value > most else ""
@@ -236,6 +262,8 @@ def as_floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
     try:
         if np.ma.is_masked(value) or isinstance(value, bytearray):  # what is under a mask is no number, nor is a byte
             raise TypeError
+        if isinstance(value, memoryview) and value.itemsize == 1:
+            raise TypeError
         array = np.asarray(value)
         # text such as "1" would be converted, complex numbers cut, True taken for 1
         if array.dtype.kind not in "iuf" and (array.dtype.kind != "O" or not all(map(is_number, array.flat))):
@@ -249,8 +277,8 @@ def finite(owner: str, name: str, array: NDArray[np.float64]) -> None:
     good = np.isfinite(array)
     if not good.all():
         where = tuple(int(i) for i in np.unravel_index(int(np.argmin(good)), array.shape))
-        index = ", ".join(map(str, where))
-        raise InputError(f"{owner}: {name}[{index}] is {array[where]}, expected a finite number")
+        index = f"[{', '.join(map(str, where))}]" if where else ""
+        raise InputError(f"{owner}: {name}{index} is {array[where]}, expected a finite number")
 
 
 def floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -279,8 +307,8 @@ def vector(
 
 
 def text(owner: str, field: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise Refused(owner, field, value, "a text")
+    if not isinstance(value, str) or UNWRITABLE.search(value):
+        raise Refused(owner, field, value, "a text that a file can hold")
     return value
 
 

@@ -45,12 +45,32 @@ ROWS = 40  # of the table that `sweep` prints
 PLAIN_WIDTH = 80  # columns where the output is no terminal
 
 
+class Command(click.Command):
+    """A command to which an empty text says nothing."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        for each in self.params:
+            given = ctx.params.get(each.name or "")
+            if given == "" or (isinstance(given, tuple) and "" in given):
+                raise InputError(f"{ctx.info_name}: {each.opts[0]} is '', expected {each.make_metavar(ctx)}")
+        return super().invoke(ctx)
+
+
 class OneSentence(click.Group):
     """What goes wrong as one sentence on stderr, without a traceback."""
 
+    command_class = Command
+
     def main(self, *given: Any, **settings: Any) -> Any:
         occupy_streams()
-        return super().main(*given, **settings)
+        try:
+            return super().main(*given, **settings)
+        except (
+            OSError
+        ) as error:  # of the output, also of --help; files have sentences of their own, `| head` has click's
+            silence(sys.stdout)
+            click.echo(f"stickslip: the output cannot be written ({error.strerror or error})", err=True)
+            sys.exit(BAD_INPUT)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -68,11 +88,6 @@ class OneSentence(click.Group):
             end(ctx, "there is not enough memory for this", BAD_INPUT)
         except KeyboardInterrupt as stopped:
             end(ctx, told_of(stopped), STOPPED)
-        except BrokenPipeError:
-            raise  # `| head`: click ends without a word
-        except OSError as error:  # of the output; files have sentences of their own
-            silence(sys.stdout)
-            end(ctx, f"the output cannot be written ({error.strerror or error})", BAD_INPUT)
 
 
 def end(ctx: click.Context, sentence: str, code: int) -> None:

@@ -44,14 +44,54 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
-def test_a_robot_that_is_none_is_refused(tmp_path, what):
-    path = tmp_path / "robot.urdf"
-    path.write_text(HOSTILE[what])
+def body(mass="1", size="0.1", pos="0 0 1", more=""):
+    geom = f'<geom size="{size}" mass="{mass}"/>'
+    return f'<mujoco>{more}<worldbody><body pos="{pos}"><freejoint/>{geom}</body></worldbody></mujoco>'
+
+
+HOSTILE_MJCF = {
+    **{f"mass {mass}": body(mass=mass) for mass in ("nan", "inf", "-1", "heavy", "")},
+    **{f"size {size}": body(size=size) for size in ("nan", "inf", "-1", "0", "x")},
+    **{f"pos {pos}": body(pos=pos) for pos in ("nan 0 0", "0 inf 0", "up")},
+    "gravity": body(more='<option gravity="0 0 nan"/>'),
+    "another file": body(more='<include file="/etc/hostname"/>'),
+    "a mesh that is none": body(more='<asset><mesh name="m" file="/etc/hostname"/></asset>'),
+    "itself": body(more='<include file="robot.xml"/>'),
+    "deep": "<mujoco><worldbody>" + "<body>" * 3000 + "</body>" * 3000 + "</worldbody></mujoco>",
+    "billion laughs": f'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">{LAUGHS}]>' + body(mass="&h;"),
+    "an encoding": '<?xml version="1.0" encoding="nonsense"?><robot/>',
+}
+MENDED = {"inertia -5"}  # load_model takes that of a small ball, and says so in `left_out`
+BY_LOAD_MODEL = {what: text for what, text in HOSTILE.items() if what not in MENDED} | {
+    "very deep": "<robot name='r'>" + "<a>" * 20000 + "</a>" * 20000 + "</robot>"
+}
+
+
+def refused(load, path):
     with pytest.raises(ss.InputError) as caught:
-        ss.load_robot(path, ss.FramePoint("arm"))
+        load(path)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_robot_that_is_none_is_refused(tmp_path, what):
+    (tmp_path / "robot.urdf").write_text(HOSTILE[what])
+    refused(lambda path: ss.load_robot(path, ss.FramePoint("base")), tmp_path / "robot.urdf")
+
+
+@pytest.mark.parametrize("what", BY_LOAD_MODEL)
+def test_a_model_that_is_none_is_refused(tmp_path, what):
+    pytest.importorskip("mujoco")
+    (tmp_path / "robot.urdf").write_text(BY_LOAD_MODEL[what])
+    refused(ss.load_model, tmp_path / "robot.urdf")
+
+
+@pytest.mark.parametrize("what", HOSTILE_MJCF)
+def test_an_mjcf_that_is_none_is_refused(tmp_path, what):
+    pytest.importorskip("mujoco")
+    (tmp_path / "robot.xml").write_text(HOSTILE_MJCF[what])
+    refused(ss.load_model, tmp_path / "robot.xml")
 
 
 def test_the_robot_that_all_are_made_of_is_one(tmp_path):

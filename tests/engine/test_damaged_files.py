@@ -1,7 +1,11 @@
 """Files that are damaged, lie about themselves or point elsewhere are refused in a sentence; none reads as if good."""
 
+import contextlib
 import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import h5py
@@ -9,7 +13,9 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.engine import recorder
 from stickslip.engine.recorder import FORMAT_VERSION
+from stickslip.engine.unclosed import MARK, SIZE, lookup3, unmarked
 
 DT = 1e-3
 FLIPS = 1100
@@ -67,6 +73,69 @@ def test_a_bit_that_flips_is_noticed_or_does_not_matter(share):
             assert "\n" not in str(error)  # noqa: PT017
             noticed += 1
     assert noticed > len(share(FLIPS)) // 4
+
+
+def unclosed(end=0.02):
+    """A run that ends in the middle, as one that is killed, and leaves the file open."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.5)
+    scene.add_box(size=0.2, mass=1.0, position=(0, 0, 0.1), velocity=(1, 0, 0), name="crate")
+    scene.apply("crate", lambda t, state: ((0, 0, 0), (0, 0, 0)) if t < end else os._exit(0))
+    recorder.INTERVAL = 0.0
+    ss.simulate(scene, 1.0, DT, path="run.h5", progress=False)
+
+
+def flip_and_read(number):
+    """What is read of the file of a killed run with a bit flipped is what it was, or is refused; where HDF5 would wait
+    for what is damaged, the alarm ends the process."""
+    whole, good = Path("run.h5").read_bytes(), read_run("run.h5")
+    used, random = np.flatnonzero(np.frombuffer(whole, np.uint8)), np.random.default_rng(19)
+    metadata = used[used < 6000]
+    for i in range(number):
+        damaged = bytearray(whole)
+        damaged[int(random.choice(metadata if i % 2 else used))] ^= 1 << int(random.integers(8))
+        Path("flipped.h5").write_bytes(damaged)
+        signal.alarm(10)
+        with contextlib.suppress(ss.FileError):
+            assert read_run("flipped.h5") == good
+        signal.alarm(0)
+    print("all read or refused")
+
+
+def read_run(path):
+    with ss.Trajectory.load(path) as run:
+        return {name: run._record.read(name).tobytes() for name in run._record.columns}
+
+
+@pytest.mark.skipif(not hasattr(signal, "alarm"), reason="this system has no alarms")
+def test_a_damaged_file_of_a_killed_run_is_refused_at_once(share):
+    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_damaged_files as test; "
+    for call in ("test.unclosed()", f"test.flip_and_read({len(share(1100))})"):
+        ended = subprocess.run([sys.executable, "-c", start + call], capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "all read or refused\n"
+    with ss.Trajectory.load("run.h5") as run:
+        assert len(run) == 20  # the force is asked for in the middle of a step
+        assert not run.finished
+
+
+def test_the_checksum_of_superblocks_is_that_of_hdf5():
+    with h5py.File("new.h5", "w", libver="latest") as file:
+        file["x"] = 1.0
+    superblock = Path("new.h5").read_bytes()[:SIZE]
+    assert superblock[-4:] == lookup3(superblock[:-4]).to_bytes(4, "little")
+    marked = superblock[:MARK] + b"\5" + superblock[MARK + 1 : -4]
+    assert unmarked(marked + lookup3(marked).to_bytes(4, "little")) == superblock
+    assert unmarked(marked + b"1234") == marked + b"1234"  # damaged, and left to HDF5
+
+
+def test_texts_are_where_hdf5_has_checksums():
+    """Not in its heap of texts of any length, where a flipped bit makes it search for ever."""
+    write()
+    with h5py.File("run.h5") as file:
+        kinds = {file.attrs.get_id(name).dtype.kind for name in file.attrs}
+        assert kinds <= set("Siufb")
+        assert file["writes/checksums"].attrs.get_id("columns").dtype.kind == "S"
 
 
 def test_a_file_cut_short_anywhere_is_noticed(share):

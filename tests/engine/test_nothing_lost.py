@@ -114,6 +114,34 @@ def test_a_motion_that_goes_wrong(motion, sentence):
     assert len(caught.value.trajectory) == 9
 
 
+@pytest.mark.parametrize("wrong", [None, "text", np.nan, 1j, True, (1.0, 2.0), [], {}, [[1, 2], [3]], 1e300], ids=repr)
+@pytest.mark.parametrize("what", ["gap", "rows", "constraint"])
+def test_a_system_whose_functions_return_what_is_no_number(what, wrong):
+    """One sentence, and the steps before are kept."""
+    calls = []
+
+    def later(value):
+        def function(q):
+            calls.append(q)
+            return value(q) if len(calls) < 90 else wrong
+
+        return function
+
+    asked = {"gap": lambda q: q[1], "rows": lambda q: [[0, 1.0], [1, 0]], "constraint": lambda q: [[1.0, -1.0]]}
+    asked[what] = later(asked[what])
+    point = ss.ContactPoint(asked["gap"], asked["rows"], friction=0.3)
+    held = ss.Constraint(rows=asked["constraint"])
+    system = ss.GeneralizedSystem(2, lambda q: np.eye(2), lambda q, v: [0, 9.81], contacts=(point,), constraint=held)
+    with pytest.raises(ss.InputError) as caught:
+        ss.simulate(system, 0.5, DT, q=[0, 0.5], v=[1, 1], path="run.h5")
+    assert "\n" not in str(caught.value)
+    kept = len(caught.value.trajectory)
+    caught.value.trajectory.close()
+    assert kept > 5
+    with ss.Trajectory.load("run.h5") as run:
+        assert len(run) == kept
+
+
 @pytest.mark.parametrize("wrong", ["raises", "Ctrl-C", "exit"])
 def test_a_system_whose_functions_go_wrong(wrong):
     what, error, _ = WRONG[wrong]

@@ -15,7 +15,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.engine.names import FORMULATIONS, value_of
-from stickslip.engine.recorder import Recorder
+from stickslip.engine.recorder import Recorder, no_checkpoint
 
 DT = 5e-3
 EVERY = [
@@ -104,6 +104,96 @@ def test_a_system_with_spin_a_force_and_a_watch_goes_on():
     ss.simulate(spinning_cube(), 0.05, DT, ss.LimitSurface(), path="run.h5", **settings).close()
     with ss.resume("run.h5", 0.1, spinning_cube(), force=force) as run:
         check_same(whole, run)
+
+
+CRAB = """
+<mujoco model="crab">
+  <option integrator="implicitfast"/>
+  <default><geom condim="4" friction="0.6 0.01 0.0001"/><joint axis="0 1 0" range="-40 40"/></default>
+  <worldbody>
+    <geom type="plane" size="5 5 0.1"/>
+    <body name="trunk" pos="0 0 0.34">
+      <freejoint/>
+      <geom type="box" size="0.2 0.1 0.05" mass="2"/>
+      <body pos="0.2 0.1 0">
+        <joint name="left" limited="true" frictionloss="0.05" damping="0.1"/>
+        <geom type="capsule" fromto="0 0 0 0.05 0 -0.3" size="0.03" mass="0.3"/>
+      </body>
+      <body pos="0.2 -0.1 0">
+        <joint name="right" limited="true" stiffness="2"/>
+        <geom type="capsule" fromto="0 0 0 0.05 0 -0.3" size="0.03" mass="0.3"/>
+      </body>
+      <body pos="-0.2 0 0">
+        <joint name="tail"/>
+        <geom type="capsule" fromto="0 0 0 -0.05 0 -0.3" size="0.03" mass="0.3"/>
+      </body>
+    </body>
+    <body pos="0.05 0 0.46"><freejoint/><geom type="sphere" size="0.06" mass="0.4" solref="-4000 -5"/></body>
+  </worldbody>
+  <equality><joint joint1="left" joint2="right"/></equality>
+  <actuator>
+    <general joint="left" dyntype="filter" dynprm="0.05" gainprm="4"/>
+    <position joint="tail" kp="6" kv="0.2"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def crab(text=CRAB):
+    """A robot with what a step may depend on: activations, springs, dry friction, limits, equality, spin, bounces."""
+    pytest.importorskip("mujoco")
+    Path("crab.xml").write_text(text)
+    return ss.load_model("crab.xml", quiet=True)
+
+
+@pytest.mark.parametrize("friction", EVERY, ids=described)
+def test_a_model_goes_on_to_the_same_bits(friction):
+    def control(t, q, v):
+        return [np.sin(9 * t), 0.3 * np.cos(5 * t)]
+
+    def force(t, q, v):
+        return 0.01 * np.sin(t + np.arange(v.size))
+
+    acts = {"control": control, "force": force}
+    settings = {"keep_going": True, "watch": "jamming", **acts}
+    whole = ss.simulate(crab(), 0.2, DT, friction, **settings)
+    assert whole.contact_count.max() >= 4
+    ss.simulate(crab(), 0.05, DT, friction, path="run.h5", **settings).close()
+    ss.resume("run.h5", 0.1, crab(), **acts).close()
+    with ss.resume("run.h5", 0.2, crab(), **acts) as run:
+        check_same(whole, run)
+        assert run.events == whole.events
+
+
+def test_a_model_that_was_stopped_by_its_controller_goes_on():
+    def control(t, q, v):
+        return [1.0, 1.0 / (t < 0.1)]
+
+    with pytest.raises(ZeroDivisionError) as stopped:
+        ss.simulate(crab(), 0.2, DT, path="run.h5", control=control)
+    stopped.value.trajectory.close()
+    with ss.resume("run.h5", world=crab(), control=[1.0, 1.0]) as run:
+        check_same(ss.simulate(crab(), 0.2, DT, control=[1.0, 1.0]), run)
+
+
+def test_another_model_is_refused():
+    ss.simulate(crab(), 0.05, DT, path="run.h5").close()
+    with pytest.raises(ss.InputError, match="expected the same system"):
+        ss.resume("run.h5", 0.1, crab(CRAB.replace('kp="6"', 'kp="7"')))
+    with pytest.raises(ss.InputError, match="world is GeneralizedSystem, expected the model of"):
+        ss.resume("run.h5", 0.1, ss.planar_rod())
+    ss.simulate(ss.planar_rod(), 0.02, 1e-3, q=[0, 1, 0.5], path="rod.h5").close()
+    with pytest.raises(ss.InputError, match="world is LoadedModel, expected the system of"):
+        ss.resume("rod.h5", 0.05, crab())
+    with pytest.raises(ss.InputError, match="control is given for"):
+        ss.resume("rod.h5", 0.05, ss.planar_rod(), control=[1.0])
+
+
+def test_a_file_of_a_model_that_remembers_nothing_cannot_go_on():
+    run = ss.simulate(crab(), 0.05, DT)
+    ss.Trajectory.save(type(run)(replace(run._record, memory=no_checkpoint(run.header))), "run.h5")
+    with pytest.raises(ss.FileError, match="it was written before runs of models could"):
+        ss.resume("run.h5", 0.1, crab())
 
 
 def test_a_watch_goes_on():

@@ -40,6 +40,7 @@ from stickslip.checks import (
     numbers,
     optional,
     positive,
+    scalar,
     text,
     truth,
     tuple_of,
@@ -189,7 +190,7 @@ def jam_map(
     a pose stick, or have no friction. `engine`, `workers`, `out`, `progress`: those of `sweep`, for maps of many poses;
     "processes" is the engine for all cores, as poses are made by Python.
     """
-    poses = resolution ** len(family.ranges)
+    contact, poses = scalar(contact), resolution ** len(family.ranges)
     if poses > MOST_POSES:
         raise Refused("jam_map", "resolution", resolution, f"at most {MOST_POSES:.0e} poses in all, not {poses:.0e}")
     axes = tuple(np.linspace(*bounds, resolution) for bounds in family.ranges.values())

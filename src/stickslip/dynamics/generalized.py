@@ -36,6 +36,7 @@ from stickslip.checks import (
     function,
     instance,
     not_negative,
+    number,
     text,
     tuple_of,
     vector,
@@ -313,7 +314,7 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
         bias=vector(name, "bias", system.bias(q, v), n),
         A=np.vstack([A for A, _ in rows]) if rows else np.zeros((0, n)),
         drift=np.concatenate(drift) if drift else np.zeros(0),
-        gap=vector(name, "gap", [gap_of(contact, q, time) for contact in system.contacts]),
+        gap=np.array([gap_of(contact, q, time) for contact in system.contacts], np.float64),
         G=G,
         constraint_error=np.zeros(len(G))
         if held is None or held.error is None
@@ -336,7 +337,10 @@ def contact_names(system: System, at: Instant) -> tuple[str, ...]:
 
 
 def gap_of(contact: ContactPoint, q: Vector, time: float) -> float:
-    return float(contact.gap(q, time) if contact.moving else contact.gap(q))
+    given: Any = contact.gap(q, time) if contact.moving else contact.gap(q)
+    if isinstance(given, np.ndarray) and given.size == 1:
+        given = given.item()
+    return number(f"contact {contact.name!r}", "gap", given)
 
 
 def contact_rows(system: System, contact: int, q: Vector, time: float) -> tuple[Dense, Vector]:
@@ -375,9 +379,13 @@ def difference_or(
     e = DIFFERENCE / max(speed, 1.0) if rows.moving else DIFFERENCE / speed
 
     def velocity(s: float) -> Vector:
-        A, w = rows.velocity_rows(system.moved(q, s * v), time + s)
-        u = np.asarray(A, float) @ v
-        return u if w is None else u + np.asarray(w, float)
+        given, w = rows.velocity_rows(system.moved(q, s * v), time + s)
+        A = canonical(system.name, f"rows for the {what}", given)
+        if A.ndim != 2 or A.shape[1] != v.size:
+            raise InputError(
+                f"{system.name}: rows for the {what} have shape {A.shape}, expected {v.size} columns, one a velocity"
+            )
+        return A @ v if w is None else A @ v + vector(system.name, f"surface for the {what}", w, len(A))
 
     return vector(system.name, what, (velocity(e) - velocity(-e)) / (2 * e))
 

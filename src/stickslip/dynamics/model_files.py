@@ -9,6 +9,7 @@ whether its base is free: `ground` and `floating` do.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import warnings
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.errors import FileError, InputError
+from stickslip.errors import FileError, InputError, reading
 
 OWNER = "load_model"
 AXES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -28,6 +29,13 @@ OVERLAP = 1e-6  # of links that belong together   [m]
 NO_INERTIA = 1e-13  # up to which an inertia is none   [kg m²]
 LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-9  # of moving bodies, where a file gives none   [kg, kg m²]
 MESHES = (".stl", ".obj", ".msh")  # that MuJoCo reads
+IN_URDF = {
+    "mass": ("value",),
+    "inertia": AXES,
+    "axis": ("xyz",),
+    "limit": ("lower", "upper"),
+}  # attributes that are numbers
+IN_MJCF = ("pos", "quat", "axis", "euler", "mass", "diaginertia", "fullinertia", "size", "fromto", "gravity")  # of all
 DECLARATION = re.compile(r"<\?xml.*?\?>", re.DOTALL)
 BASE, GROUND = "world", "ground"  # of a URDF, a link of this name is MuJoCo's world
 
@@ -39,6 +47,7 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
     tree = parsed(file)
     if tree.tag not in ("mujoco", "robot"):
         raise FileError(f"{OWNER}: {str(file)!r} begins with <{tree.tag}>, expected <mujoco> (MJCF) or <robot> (URDF)")
+    check_numbers(OWNER, file, tree)
     notes: list[str] = []
     if tree.tag == "robot":
         notes += prepare_urdf(tree, file, floating)
@@ -53,6 +62,8 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
                 spec = mujoco.MjSpec.from_file(str(file))
     except ValueError as error:
         raise unreadable(file, error) from None
+    except RecursionError:
+        raise FileError(f"{OWNER}: {str(file)!r} is nested too deeply, expected an MJCF or URDF file") from None
     if ground is not None:
         plane = mujoco.mjtGeom.mjGEOM_PLANE
         spec.worldbody.add_geom(name=GROUND, type=plane, size=[0, 0, 1], pos=[0, 0, float(ground)])
@@ -61,14 +72,41 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
 
 def parsed(file: Path) -> Any:
     """The root of an XML file; its declaration may stand below other lines, as in some URDFs."""
+    with reading(str(file), "an MJCF or URDF file"):
+        text = file.read_bytes()
     try:
-        return xml.parse(file).getroot()
-    except xml.ParseError as error:
+        return xml.fromstring(text)
+    except (xml.ParseError, ValueError, LookupError) as error:  # also of an encoding that there is not
         try:
-            return xml.fromstring(DECLARATION.sub("", file.read_text(encoding="utf-8-sig", errors="replace"), count=1))
-        except xml.ParseError:
+            return xml.fromstring(DECLARATION.sub("", text.decode("utf-8-sig", errors="replace"), count=1))
+        except (xml.ParseError, ValueError):
             sentence = f"{OWNER}: {str(file)!r} is not XML ({error}), expected an MJCF or URDF file"
             raise FileError(sentence) from None
+
+
+def check_numbers(owner: str, file: Path, tree: xml.Element) -> None:
+    """Are masses, inertias, axes and limits numbers that mean something? MuJoCo and Pinocchio take many others."""
+    for part in tree.iter():
+        names = IN_MJCF if tree.tag == "mujoco" else IN_URDF.get(part.tag, ())
+        for name, said in part.attrib.items():
+            if name not in names:
+                continue
+            try:
+                values = [float(word) for word in said.split()]
+            except ValueError:
+                values = []
+            right = bool(values) and all(map(math.isfinite, values))
+            if right and tree.tag == "robot":
+                right = len(values) == (3 if name == "xyz" else 1) and (part.tag != "mass" or values[0] >= 0)
+                right = right and (part.tag != "axis" or any(values))
+            if not right:
+                expected = {"mass": "a number >= 0", "axis": "three numbers, not all 0"}.get(part.tag, "finite numbers")
+                raise FileError(f"{owner}: {str(file)!r} has {name}={said!r} in <{part.tag}>, expected {expected}")
+        if part.tag == "limit" and float(part.get("lower", 0)) > float(part.get("upper", 0)):
+            raise FileError(
+                f"{owner}: {str(file)!r} has a limit from {part.get('lower', 0)} to {part.get('upper', 0)}, expected "
+                f"lower <= upper"
+            )
 
 
 def part_links(mujoco: Any, spec: Any, model: Any, notes: list[str], all_links: bool) -> bool:

@@ -12,8 +12,10 @@ angle h|ω| is half way between them:
     Π  = I ω + a ω × I ω,    Π⁺ = I ω - a ω × I ω,    a = tan(h|ω|/2) / |ω|                                   (2)
 
 The first, solved for the mean ω̄ by Newton's method, starts the step (`free_motion`): to second order the body would end
-it with ω₀ = 2 ω̄ - I⁻¹Π. Torques, contacts and joints turn that ω₀ into ω⁺, with the inertia at the start, and their
-impulses I (ω⁺ - ω₀) are added to the angular momentum, which at the end of the step (`arrive`) is in world axes
+it with ω₀ = 2 ω̄ - I⁻¹Π. Where it turns by more than about 2 rad Newton's method may not end. It then turns about its
+momentum, ω̄ = Π (ω·Π)/|Π|² with Π⁺ = Π, which keeps energy and momentum exactly as well; it does not precess. Torques,
+contacts and joints turn ω₀ into ω⁺, with the inertia at the start, and their impulses I (ω⁺ - ω₀) are added to the
+angular momentum, which at the end of the step (`arrive`) is in world axes
 
     R⁺ Π⁺ = R (Π + I (ω⁺ - ω₀))                                                                              (3)
 
@@ -51,7 +53,7 @@ Booleans = NDArray[np.bool_]
 STATIC, MOVING, FREE = int(Kind.STATIC), int(Kind.MOVING), int(Kind.FREE)
 MEAN, END = 0.5, 1.0  # shares of v⁺ in the velocity by which a body moves
 NEWTON_LIMIT = 20
-CLOSE = 1e-15  # relative Newton step after which ω is exact to rounding
+CLOSE, LOST = 1e-15, 1e-6  # relative Newton steps: after which ω is exact to rounding, and of one that does not end
 FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
 FAR, MOST_GAIN = 0.1, 1e-2  # angle [rad], and share of its energy that a body may gain by turning so far
 SMALL = 1e-4  # angle below which a of (2) is its series, exact to rounding
@@ -236,6 +238,9 @@ def to_free_end(I, R, h, v, turned):  # noqa: E741
         x, y, z = x - d_x, y - d_y, z - d_z
         if abs(d_x) + abs(d_y) + abs(d_z) <= CLOSE * (abs(x) + abs(y) + abs(z)):
             break
+    if not abs(d_x) + abs(d_y) + abs(d_z) <= LOST * (abs(x) + abs(y) + abs(z)):
+        s = (s_x * p_x + s_y * p_y + s_z * p_z) / (p_x * p_x + p_y * p_y + p_z * p_z)
+        x, y, z = s * p_x, s * p_y, s * p_z
     l_x, l_y, l_z = times(I, x, y, z)
     turned[0], turned[1], turned[2] = times(R, 2.0 * (p_x - l_x), 2.0 * (p_y - l_y), 2.0 * (p_z - l_z))
     v[3], v[4], v[5] = times(R, 2.0 * x - s_x, 2.0 * y - s_y, 2.0 * z - s_z)

@@ -31,10 +31,11 @@ has that is not among these is named in `left_out`, and once in a ModelWarning.
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,6 +74,7 @@ from stickslip.dynamics.model_rows import (
     FRAME,
     GAP,
     MU,
+    NUMBER,
     PATCH,
     PLACE,
     TAGS,
@@ -88,6 +90,7 @@ from stickslip.dynamics.model_scene import TIME_CONSTANT, add_scene, damping_rat
 from stickslip.dynamics.pinocchio import FramePoint, contact_axes
 from stickslip.errors import InputError, ModelWarning
 from stickslip.problems.matrix import Dense, Indices, Vector
+from stickslip.remade import remade
 from stickslip.scene.scene import Scene
 
 UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
@@ -195,6 +198,15 @@ class LoadedModel:
     def actuators(self) -> tuple[str, ...]:
         """Names of the actuators, in the order of `control`."""
         return tuple(self.model.actuator(i).name or f"actuator {i}" for i in range(self.model.nu))
+
+    @cached_property
+    def digest(self) -> str:
+        """By which a model is known again."""
+        import mujoco
+
+        content = np.empty(mujoco.mj_sizeModel(self.original), np.uint8)
+        mujoco.mj_saveModel(self.original, None, content)
+        return hashlib.sha256(content.tobytes()).hexdigest()
 
     @cached_property
     def home(self) -> Vector:
@@ -338,6 +350,7 @@ class LoadedModel:
                 m.geom_solref[:] = m.pair_solref[:] = TIME_CONSTANT, damping_ratio(restitution)
         return replace(self, model=both[0], original=both[1])
 
+    @remade
     @checked(points=instance(FramePoint))
     def with_points(self, *points: FramePoint) -> GeneralizedSystem:
         """The same mechanism with fixed contact points instead of its own shapes, for jam maps and families of poses.
@@ -355,6 +368,10 @@ class LoadedModel:
             coordinates=self.coordinates,
             name=self.name,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is worked out of it when it is asked for: that may be MuJoCo's memory, which is not copied."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __repr__(self) -> str:
         return (
@@ -427,6 +444,13 @@ class Run:
         """The contacts of a step that was made."""
         self.known, self.first_new = (now.contact, now.tag), now.first_new
 
+    def recall(self, tag: Indices, place: Dense, first_new: int) -> None:
+        """The contacts of a step that was made, by what they are known again: geoms, numbers and places."""
+        self.forget()
+        self.known = np.zeros((len(tag), WIDTH)), np.zeros((len(tag), TAGS), np.int64)
+        self.known[0][:, PLACE:FRAME], self.known[1][:, : NUMBER + 1] = place, tag
+        self.first_new = first_new
+
     def reset(self) -> None:
         """Activations, controls and time as at the start."""
         self.mujoco.mj_resetData(self.model, self.data)
@@ -456,6 +480,19 @@ class Run:
         M = np.empty((self.model.nv, self.model.nv))
         self.mujoco.mj_fullM(self.model, self.data, M)
         return M
+
+    def state(self) -> Vector:
+        """All that MuJoCo's next step depends on: time, q, v, activations, controls, forces ..."""
+        kinds = self.mujoco.mjtState.mjSTATE_INTEGRATION
+        state = np.empty(self.mujoco.mj_stateSize(self.model, kinds))
+        self.mujoco.mj_getState(self.model, self.data, state, kinds)
+        return state
+
+    def put(self, state: Vector) -> None:
+        """Go on from what `state` was then."""
+        self.mujoco.mj_setState(self.model, self.data, np.array(state), self.mujoco.mjtState.mjSTATE_INTEGRATION)
+        self.time = self.data.time
+        self.settle()
 
     def smooth_force(self) -> Vector:
         """f of (1), where `place` has put it, in MuJoCo's memory; constraints have been made or are none."""

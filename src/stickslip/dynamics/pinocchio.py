@@ -45,19 +45,14 @@ from stickslip.checks import (
 from stickslip.checks import path as file_path
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.generalized import ContactPoint
-from stickslip.errors import FileError, InputError, short
+from stickslip.dynamics.model_files import check_numbers
+from stickslip.errors import FileError, InputError, reading, short
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.remade import Remade, remade
 
 UNIT = 1e-9  # how far from 1 the length of a normal may be
 OWNER = "load_robot"
 POINT = several(3, "three finite numbers (x, y, z)")  # a kind of argument
-NUMBERS = {
-    "mass": ("value",),
-    "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
-    "axis": ("xyz",),
-    "limit": ("lower", "upper"),
-}  # attributes of a URDF
 ROUNDING = 1e-12  # m², of a moment of inertia over its mass, that is none
 
 
@@ -256,9 +251,11 @@ def load_robot(
 def read_model(pin: Any, file: Path, floating: bool) -> Any:
     if not os.path.isfile(file):  # also where the name is too long
         raise FileError(f"{OWNER}: {short(str(file))!r} is no file, expected a URDF or MJCF file")
+    with reading(str(file), "a URDF or MJCF file"):
+        content = file.read_bytes()
     try:
-        tree = xml.parse(file).getroot()
-    except xml.ParseError as error:
+        tree = xml.fromstring(content)
+    except (xml.ParseError, ValueError, LookupError) as error:  # also of an encoding that there is not
         raise FileError(f"{OWNER}: {str(file)!r} is not XML ({error}), expected a URDF or MJCF file") from None
     root = (pin.JointModelFreeFlyer(),) if floating else ()
     if tree.tag == "mujoco":
@@ -268,8 +265,11 @@ def read_model(pin: Any, file: Path, floating: bool) -> Any:
             raise FileError(f"{OWNER}: {str(file)!r} has equality constraints, expected a mechanism without loops")
     elif tree.tag != "robot":
         raise FileError(f"{OWNER}: {str(file)!r} begins with <{tree.tag}>, expected <robot> (URDF) or <mujoco> (MJCF)")
-    else:
-        check_numbers(file, tree)
+    check_numbers(OWNER, file, tree)
+    for joint in tree.iter("joint"):
+        ends = [end.get("link") for end in joint if end.tag in ("parent", "child")]
+        if len(ends) == 2 and ends[0] == ends[1]:
+            raise FileError(f"{OWNER}: {str(file)!r} joins link {ends[0]!r} to itself, expected two links")
     try:
         model = pin.buildModelFromMJCF(str(file)) if tree.tag == "mujoco" else pin.buildModelFromUrdf(str(file), *root)
     except (ValueError, RuntimeError) as error:
@@ -282,29 +282,6 @@ def read_model(pin: Any, file: Path, floating: bool) -> Any:
                 f"negative moments or no numbers, expected those of a body"
             )
     return model
-
-
-def check_numbers(file: Path, tree: xml.Element) -> None:
-    """Of a URDF: are masses, inertias, axes and limits numbers that mean something? Pinocchio takes any."""
-    for part in tree.iter():
-        for name, said in part.attrib.items():
-            if name not in NUMBERS.get(part.tag, ()):
-                continue
-            try:
-                values = [float(word) for word in said.split()]
-            except ValueError:
-                values = []
-            right = len(values) == (3 if name == "xyz" else 1) and all(map(math.isfinite, values))
-            if not right or (part.tag == "mass" and values[0] < 0) or (part.tag == "axis" and not any(values)):
-                expected = {"mass": "a number >= 0", "axis": "three numbers, not all 0"}.get(
-                    part.tag, "a finite number"
-                )
-                raise FileError(f"{OWNER}: {str(file)!r} has {name}={said!r} in <{part.tag}>, expected {expected}")
-        if part.tag == "limit" and float(part.get("lower", 0)) > float(part.get("upper", 0)):
-            raise FileError(
-                f"{OWNER}: {str(file)!r} has a limit from {part.get('lower', 0)} to {part.get('upper', 0)}, expected "
-                f"lower <= upper"
-            )
 
 
 def add_point(pin: Any, model: Any, number: int, point: FramePoint) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stickslip.checks import Refused, either, function, instance, one_of, positive, vector
+from stickslip.checks import Refused, either, function, instance, one_of, positive, vector, wholes
 from stickslip.dynamics.generalized import is_system
 from stickslip.errors import InputError
 from stickslip.friction.formulation import Formulation, Scheme
@@ -13,6 +13,7 @@ from stickslip.scene.scene import Scene
 SCENE = instance(Scene)
 FORMULATION = instance(Formulation, expected="a formulation, such as Coulomb()")
 SCHEME = one_of(Scheme)
+THREADS = wholes(1, 1024)
 MOST_SECONDS = 1e6  # for an adaptive integrator
 FORCE = either(function, vector, expected="generalized forces, or a function of (t, q, v)")
 

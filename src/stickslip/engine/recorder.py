@@ -30,7 +30,8 @@ In a file each column is a dataset of that name, the header is in the attributes
 grow in blocks (HDF5's single writer, multiple readers mode, which keeps the file valid between any two writes), and the
 number /steps is raised after the block has been flushed: what it counts is complete. /finished becomes 1 at the end.
 The first bytes of the file, HDF5's user block, say in plain text how long it was then, so that one cut short is known.
-Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; so does Trajectory.load.
+Where a run was killed or still runs, h5py.File(path, "r", swmr=True) opens the file; Trajectory.load does so too, and
+says at once where it is damaged (engine/unclosed.py).
 
 Each block also leaves, from version 4 on, with w blocks and k contacts that the engine remembered in all of them,
 
@@ -39,10 +40,10 @@ Each block also leaves, from version 4 on, with w blocks and k contacts that the
              writes/checksums (C,)    CRC-32 of the rows that the block has of each column, and of this very row
     k rows   memory/{key, impulse, trend, moment, moved, waited, inside}
 
-With the last of them and the last state a run goes on to the same bits (engine/resume.py). The rows of a block are held
-against their checksum when they are first read. Files of version 1 have neither joints nor events, and none of the
-columns of ADDED[2]; those of version 1 and 2 have none of ADDED[3]: what a file does not have reads as zeros. Those
-before version 4 have no checksums, and cannot go on.
+With the last of them and the last state a run goes on to the same bits (engine/resume.py); what these rows are for a
+model is said in engine/steppers.py. The rows of a block are held against their checksum when they are first read. Files
+of version 1 have neither joints nor events, and none of the columns of ADDED[2]; those of version 1 and 2 have none of
+ADDED[3]: what a file does not have reads as zeros. Those before version 4 have no checksums, and cannot go on.
 
 A new file is written under the name path.part, and takes the place of an older one with its first step
 (engine/target.py).
@@ -71,12 +72,14 @@ from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.interrupts import uninterrupted
 from stickslip.engine.ledger import AT_END, GOES_ON, LOST, Ledger, checksum, entry
 from stickslip.engine.target import TRAJECTORY, Target, is_locked, reserve
+from stickslip.engine.unclosed import Unclosed
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import FileError, InputError, reading, writing
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.problems.files import check_hdf5, check_held, own_node, readable
 from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Shape, State
 from stickslip.solvers.status import Status
+from stickslip.texts import fixed, text_of
 
 FORMAT, FORMAT_VERSION = TRAJECTORY, 4
 INTERVAL = 1.0  # seconds between two writes
@@ -636,7 +639,7 @@ class FileStore:
                 self.file.create_dataset(
                     name, (0, *column.shape), column.dtype, maxshape=most, chunks=chunk_shape(column)
                 )
-            self.file["writes/checksums"].attrs["columns"] = list(self.layout)
+            self.file["writes/checksums"].attrs["columns"] = fixed(list(self.layout))
             arrays = {name: self.file[f"header/{name}"][()] for name in self.file["header"]}
             self.file.attrs["header_checksum"] = header_checksum(self.file, arrays)
             self.file["steps"], self.file["finished"] = np.int64(0), np.int8(0)
@@ -753,10 +756,11 @@ def chunk_shape(column: Column) -> tuple[int, ...]:
 
 
 def write_header(file: Any, header: Header) -> None:
-    file.attrs["format"], file.attrs["format_version"] = FORMAT, FORMAT_VERSION
+    file.attrs["format"], file.attrs["format_version"] = fixed(FORMAT), FORMAT_VERSION
     for name in (*TEXTS, *NUMBERS):
         if name not in LONG:
-            file.attrs[name] = getattr(header, name)
+            value = getattr(header, name)
+            file.attrs[name] = fixed(value) if name in TEXTS else value
     for name in ARRAYS:
         file[f"header/{name}"] = getattr(header, name)
     for name in LISTS:
@@ -769,7 +773,7 @@ def write_header(file: Any, header: Header) -> None:
 
 def header_checksum(file: Any, arrays: Mapping[str, NDArray[Any]]) -> int:
     """Of the arrays of the header and of all attributes, whose texts HDF5 keeps without a checksum."""
-    total = zlib.crc32(repr(list(own_node(file, "writes/checksums").attrs["columns"])).encode())
+    total = zlib.crc32(repr(column_names(file)).encode())
     for name in sorted(set(file.attrs) - {"header_checksum"}):
         value = file.attrs[name]
         text = value if isinstance(value, str) else np.asarray(value).tobytes().hex()
@@ -777,6 +781,11 @@ def header_checksum(file: Any, arrays: Mapping[str, NDArray[Any]]) -> int:
     for name in sorted(arrays):
         total = zlib.crc32(arrays[name].tobytes(), zlib.crc32(f"{name} {arrays[name].shape}".encode(), total))
     return total
+
+
+def column_names(file: Any) -> list[str]:
+    """Of the columns that have checksums, in their order."""
+    return [text_of(name) for name in own_node(file, "writes/checksums").attrs["columns"]]
 
 
 def read_header(file: Any, number: int) -> Header:
@@ -793,7 +802,7 @@ def read_header(file: Any, number: int) -> Header:
                 fields[name] = tuple(text.decode() for text in arrays[name].tolist())
         fields |= {name: arrays[name].tobytes().decode() for name in LONG if name not in older}
     with readable("the attributes"):
-        fields |= {name: str(file.attrs[name]) for name in TEXTS if name not in older | LONG}
+        fields |= {name: text_of(file.attrs[name]) for name in TEXTS if name not in older | LONG}
         fields |= {name: number_of(file, name) for name in NUMBERS if name not in older}
     return checked_header(Header(**fields))
 
@@ -906,7 +915,10 @@ def check_length(name: str) -> None:
     """Is a file that was not closed as long as its start says? HDF5 would show zeros where the rest was, or wait."""
     with open(name, "rb") as plain:
         title, _, number = plain.read(len(COMPLETE % 0)).partition(b": ")
-    length, complete = os.path.getsize(name), int(number) if COMPLETE.startswith(title + b": ") else 0
+    length, says = os.path.getsize(name), COMPLETE.startswith(title + b": ")
+    if says and not number.strip().isdigit():
+        raise InputError("the file is damaged, it does not say how long it is")
+    complete = int(number) if says else 0
     if length < complete:
         raise InputError(f"the file is truncated, it has {length} of {complete} bytes")
 
@@ -919,7 +931,7 @@ def open_file(name: str) -> Any:
         return h5py.File(name, "r")
     except OSError:  # marked as being written, or damaged
         check_length(name)
-        return h5py.File(name, "r", swmr=True)
+        return h5py.File(Unclosed(name, USER_BLOCK), "r")
 
 
 def since(added: dict[int, set[str]], number: int) -> set[str]:
@@ -929,7 +941,7 @@ def since(added: dict[int, set[str]], number: int) -> set[str]:
 
 def read_record(file: Any, name: str) -> Record:
     with readable("the attributes"):
-        found, number = file.attrs.get("format"), file.attrs.get("format_version")
+        found, number = text_of(file.attrs.get("format")), file.attrs.get("format_version")
     if found != FORMAT:
         raise InputError("this file holds no trajectory, expected one that a run of stickslip has written")
     if number not in range(1, FORMAT_VERSION + 1):
@@ -964,7 +976,7 @@ def read_record(file: Any, name: str) -> Record:
 def read_ledger(file: Any, header: Header, steps: int) -> Ledger:
     """The blocks of a file, as far as they count."""
     with readable("/writes/checksums"):
-        names = [str(name) for name in own_node(file, "writes/checksums").attrs["columns"]]
+        names = column_names(file)
     datasets = ledger_layout(len(names), header.joint_row.size)
     rows = {}
     for name, column in datasets.items():

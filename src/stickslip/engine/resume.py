@@ -16,19 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, count, truth
+from stickslip.checks import checked, truth
 from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System, a_system
-from stickslip.engine.arguments import FORCE, FORMULATION
+from stickslip.dynamics.mujoco import LoadedModel
+from stickslip.engine.arguments import FORCE, FORMULATION, THREADS
 from stickslip.engine.arguments import seconds as seconds_kind
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine, check_scheme
 from stickslip.engine.names import value_of
-from stickslip.engine.recorder import MODEL, SCENE, Checkpoint, Header, Record, Recorder, own_version
+from stickslip.engine.recorder import MODEL, SCENE, Checkpoint, Record, Recorder, own_version
 from stickslip.engine.running import count_steps, recorded, told
 from stickslip.engine.simulate import Run, digest, memory_of
-from stickslip.engine.steppers import How, SystemStepper
-from stickslip.engine.systems import Force, chunks, previous_of, spinning_rows
+from stickslip.engine.steppers import Control, How, ModelStepper, Stepper, stepper_of
+from stickslip.engine.systems import Force, chunks, tell_unrecovered
 from stickslip.engine.target import being_written, is_locked
 from stickslip.engine.trajectory import Trajectory
 from stickslip.engine.watch import watch_for
@@ -50,7 +51,7 @@ from stickslip.solvers.solve import known_method
     solver=known_method,
     force=FORCE,
     progress=truth,
-    threads=count,
+    threads=THREADS,
 )
 def resume(
     path: str | os.PathLike[str],
@@ -60,6 +61,7 @@ def resume(
     friction: Formulation | None = None,
     solver: str | Solver | None = None,
     force: Force | None = None,
+    control: Control | None = None,
     progress: bool | None = None,
     threads: int = 1,
 ) -> Trajectory:
@@ -68,9 +70,9 @@ def resume(
 
     `duration`: what the run was asked for where None; a run that has come so far already is returned as it is. `world`:
     the scene where it has Python functions, which no file holds, and every system. `friction`, `solver`: where they
-    are made of functions or by the caller. `force`: the one that a system ran with. All must be those of the run, of
-    which the file knows enough to refuse most others. The file goes on as a copy, which takes its place when complete.
-    `threads`: as in `simulate`.
+    are made of functions or by the caller. `force`, `control`: those that a system ran with. All must be those of the
+    run, of which the file knows enough to refuse most others. The file goes on as a copy, which takes its place when
+    complete. `threads`: as in `simulate`.
     """
     if is_locked(os.fspath(path)):
         raise being_written(os.fspath(path))
@@ -91,7 +93,7 @@ def resume(
                 f"and promises the same bits only for runs of its own",
                 stacklevel=2,
             )
-        goes_on = ready(name, record, checkpoint, world, friction, solver, force, threads)
+        goes_on = ready(name, record, checkpoint, world, friction, solver, force, control, threads)
         if steps > record.steps:
             longer = replace(record, header=replace(header, duration=float(seconds)))
             return goes_on(longer, steps, path, progress)
@@ -109,19 +111,20 @@ def ready(
     friction: Formulation | None,
     solver: str | Solver | None,
     force: Force | None,
+    control: Control | None,
     threads: int,
 ) -> GoesOn:
     """Check all that the run goes on with, and return what makes it go on."""
     header = record.header
     formulation = same_value(name, "friction", header.formulation, friction)
     method = same_value(name, "solver", header.solver, solver)
-    if header.world == MODEL:
-        raise InputError(f"resume: {name} is a run of the model {header.name!r}, expected one of a scene or a system")
+    if control is not None and header.world != MODEL:
+        raise InputError(f"resume: control is given for {name}, expected it for a model with actuators only")
     if header.world == SCENE:
         return ready_scene(name, record, checkpoint, world, formulation, method, force, threads)
     if threads != 1:
         raise InputError(f"resume: threads is {threads!r} for the run of a system, expected it for a scene only")
-    return ready_system(name, record, checkpoint, world, formulation, method, force)
+    return ready_system(name, record, checkpoint, world, formulation, method, force, control)
 
 
 def same_value(name: str, field: str, text: str, given: Any) -> Any:
@@ -174,41 +177,52 @@ def ready_scene(
 
 
 def ready_system(
-    name: str, record: Record, checkpoint: Checkpoint, world: Any, formulation: Formulation, solver: Any, force: Any
-) -> GoesOn:
-    header, made = record.header, record.steps
+    name: str, record: Record, checkpoint: Checkpoint, world: Any, formulation: Formulation, solver: Any, force: Any,
+    control: Any,
+) -> GoesOn:  # fmt: skip
+    header, made, memory = record.header, record.steps, checkpoint.contacts
     if world is None:
         raise InputError(f"resume: world is None, but {name} is a run of the system {header.name!r}; expected it again")
     a_system("resume", "world", world)
     system: System = world
-    q, v, gap, kinetic = (record.read(column, made, made + 1)[0] for column in ("q", "v", "gap", "kinetic"))
+    if header.world == MODEL and made and not len(memory["memory/key"]):
+        raise FileError(f"{name}: this run cannot go on, it was written before runs of models could")
+    q, v = (record.read(column, made, made + 1)[0] for column in ("q", "v"))
+    if isinstance(system, LoadedModel) != (header.world == MODEL):
+        raise InputError(f"resume: world is {type(system).__name__}, expected the {header.world} of {name}")
     if (q.size, v.size) != (system.coordinates, system.velocities):
         raise InputError(f"resume: world has {system.coordinates} coordinates, expected the {q.size} of {name}")
     how = How(header.dt, formulation, solver, header.tol, check_scheme(header.scheme))  # type: ignore[arg-type]
-    stepper = SystemStepper(system, q, v, how, force)
+    stepper = stepper_of(system, q, v, how, force, control)
     stepper.number = made
     stepper.put(q, v)
-    if not same_instant(header, stepper, gap, kinetic):
+    if not same_world(record, stepper):
         raise InputError(
             f"resume: world, the system {system.name!r}, has other contacts, gaps or energy than {name} ends with, "
             f"expected the same system"
         )
-    rows = len(spinning_rows(system, stepper.at) if formulation.spin else stepper.at.A)
-    previous, inside = previous_of(checkpoint, rows // max(1, len(system.contacts)))
-    stepper.previous = previous if made else None
+    if made:
+        stepper.recall(memory)
     watch = watch_for(header.watch or None)
     if watch is not None:
-        watch.inside = inside
+        watch.inside = set(np.flatnonzero(memory["memory/inside"]).tolist())
 
     def goes_on(longer: Record, steps: int, path: str | os.PathLike[str], progress: bool | None) -> Trajectory:
         recorder, further = Recorder.after(longer, path), chunks(stepper, longer.header, watch, steps)
-        return told(recorded(recorder, further, steps, progress, stepper.trajectory))
+        run = recorded(recorder, further, steps, progress, stepper.trajectory)
+        tell_unrecovered(system, stepper, steps)
+        return told(run)
 
     return goes_on
 
 
-def same_instant(header: Header, stepper: SystemStepper, gap: Any, kinetic: Any) -> bool:
+def same_world(record: Record, stepper: Stepper) -> bool:
     """Is a system what the file says that it was in the end?"""
+    header, system = record.header, stepper.system
+    if isinstance(stepper, ModelStepper):
+        return system.digest == header.digest
     now = stepper.state()
-    same = np.array_equal(now["gap"], gap) and now["kinetic"] == kinetic
-    return same and stepper.names() == header.names and stepper.system.name == header.name
+    same = all(
+        np.array_equal(now[name], record.read(name, record.steps, record.steps + 1)[0]) for name in ("gap", "kinetic")
+    )
+    return same and stepper.names() == header.names and system.name == header.name

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from stickslip.checks import checked, count, one_of, positive, truth, vector
 from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System
-from stickslip.engine.arguments import FORCE, SCHEME, seconds
+from stickslip.engine.arguments import FORCE, SCHEME, THREADS, seconds
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import (
     FIRST_ROOM,
@@ -80,7 +80,7 @@ OF_STEPS = (
     q=vector,
     v=vector,
     force=FORCE,
-    threads=count,
+    threads=THREADS,
 )
 def simulate(
     world: Scene | System,

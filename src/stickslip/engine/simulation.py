@@ -25,7 +25,7 @@ import numpy as np
 
 from stickslip.checks import Refused, bound, checked, count, not_negative, number, positive, truth, whole
 from stickslip.dynamics.joints import joint_row_names
-from stickslip.engine.arguments import SCENE, SCHEME, seconds, world
+from stickslip.engine.arguments import SCENE, SCHEME, THREADS, seconds, world
 from stickslip.engine.boxed import ALONE, boxed
 from stickslip.engine.engine import StepNotSolved
 from stickslip.engine.march import FRESH, Ended
@@ -82,7 +82,7 @@ class Simulation:
         keep_going=truth,
         accept=positive,
         effort=count,
-        threads=count,
+        threads=THREADS,
     )
     def __init__(
         self,

@@ -24,7 +24,7 @@ from stickslip.dynamics.model_rows import FRAME, NUMBER, PLACE, met
 from stickslip.dynamics.mujoco import RECOVERY, LoadedModel, Now, Run
 from stickslip.engine.engine import check_scheme
 from stickslip.engine.model_newton import PART, SLIDES, STATE, bounded, carried, model_step
-from stickslip.engine.recorder import MODEL, Header
+from stickslip.engine.recorder import MODEL, REMEMBERED, Columns, Header
 from stickslip.engine.rows import METHODS
 from stickslip.engine.system_trajectory import ModelTrajectory, SystemTrajectory, contact_columns
 from stickslip.engine.systems import (
@@ -34,6 +34,7 @@ from stickslip.engine.systems import (
     contact_part,
     own_columns,
     solved_step,
+    spinning_rows,
     step_columns,
     step_system,
 )
@@ -117,6 +118,7 @@ NO_IMPULSES, NO_KEYS, NO_JOINTS = np.zeros((0, 3)), np.zeros(0, np.int64), np.ze
 class Stepper(Protocol):
     """A system under way."""
 
+    system: Any
     number: int  # of steps made
     scheme: Scheme
 
@@ -146,6 +148,13 @@ class Stepper(Protocol):
 
     def block(self, kept: list[Any]) -> dict[str, Any]:
         """The columns of the recorder for some steps in a row."""
+
+    def memory(self, kept: Any, inside: set[Any]) -> Columns:
+        """What a run that was kept up to there goes on from beside q and v, as the columns of REMEMBERED; `inside`: the
+        contacts that a watch saw in their locking sectors."""
+
+    def recall(self, memory: Columns) -> None:
+        """Go on from there."""
 
     def header(self, **run: Any) -> Header: ...
 
@@ -224,6 +233,19 @@ class SystemStepper(Stepper):
         columns = {name: np.concatenate([each[name] for each in kept]) for name in kept[0] if name != "contact_start"}
         return columns | {"contact_start": self.gap.size * np.arange(len(kept) + 1)}
 
+    def memory(self, kept: dict[str, Any], inside: set[Any]) -> Columns:
+        count = self.gap.size
+        memory = no_memory(count)
+        memory["memory/key"][:] = np.arange(count)[:, None]
+        memory["memory/inside"][:] = [i in inside for i in range(count)]
+        memory["memory/impulse"][:] = kept["contacts/impulse"]
+        memory["memory/moment"][:] = kept.get("contacts/moment", 0.0)
+        return memory
+
+    def recall(self, memory: Columns) -> None:
+        rows = len(spinning_rows(self.system, self.at) if self.how.formulation.spin else self.at.A)
+        self.previous = impulses_of(memory)[:, : rows // max(1, self.gap.size)].ravel()
+
     def header(self, **run: Any) -> Header:
         return Header.of_system(self.system, self.at, **run)
 
@@ -243,10 +265,26 @@ class Made(NamedTuple):
     q: Vector
     v: Vector
     held: Vector  # impulses of equality constraints
+    state: Vector  # what MuJoCo would go on from
+    left: bool  # it left overlaps as they are
+    unrecovered: int  # how many steps did, up to here
+
+
+CONTACT_ROW, BOUNDED_ROW, STATE_ROW, LAST_ROW = range(4)  # what a row of the memory of a model is about
 
 
 class ModelStepper(Stepper):
-    """A model of a robot; its steps are Euler's, (1) of dynamics/mujoco.py."""
+    """A model of a robot; its steps are Euler's, (1) of dynamics/mujoco.py.
+
+    The next step depends on the state of MuJoCo (mjSTATE_INTEGRATION), on the contacts of this one, known again by
+    their geoms and places, and their impulses, and on those of the bounded rows. In the columns of REMEMBERED:
+
+                    key                            impulse        trend       moment    moved   waited
+        contacts    geom, geom, number             of contact     its place   of spin           CONTACT_ROW
+        rows        key                            first: λ                                     BOUNDED_ROW
+        state                                      first: number                                STATE_ROW
+        one last    first_new, unrecovered                                              left    LAST_ROW
+    """
 
     def __init__(
         self, system: LoadedModel, q: Any, v: Any, how: How, force: Force | None, control: Control | None
@@ -258,6 +296,7 @@ class ModelStepper(Stepper):
         self.system, self.how, self.number = system, how, 0
         self.scheme: Scheme = "euler"
         self.left, self.unrecovered = False, 0  # did the last step leave overlaps as they are, and how many did
+        self.leaves = False  # does the one that `step` looks at
         self.run, self.controls = Run(system), system.model.nu
         formulation = how.formulation
         self.law = formulation.law(how.h)
@@ -276,6 +315,7 @@ class ModelStepper(Stepper):
         self.run.place(start, vector(name, "v", v, self.system.velocities))
         self.impulse: Vector | None = None
         self.last: Now | None = None
+        self.joints, self.keys, self.settled = NO_JOINTS, NO_KEYS, True
 
     @property
     def q(self) -> Vector:
@@ -297,7 +337,7 @@ class ModelStepper(Stepper):
             d.ctrl[:] = self.control(run.time, self.q, self.v)
         if self.force is not None:
             d.qfrc_applied[:] = self.force(run.time, self.q, self.v)
-        if self.last is not None:
+        if not self.settled:
             run.settle()
         run.find(self.how.h)
 
@@ -315,7 +355,7 @@ class ModelStepper(Stepper):
             for leave in self.ways():
                 one = self.quick_step(leave)
                 if one is not None:
-                    self.left = leave
+                    self.leaves = leave
                     return one
         return self.hard_step()
 
@@ -329,7 +369,7 @@ class ModelStepper(Stepper):
         """The step that compiled code does not solve, or does not know: by a solver, and without taking overlaps back
         where that fails."""
         now, first = self.run.gathered(), QUICK if self.quick else self.how.solver
-        one, self.left = self.solver_step(now, first), False
+        one, self.leaves = self.solver_step(now, first), False
         if self.solved(one):
             return one
         if overlaps(now):
@@ -337,7 +377,7 @@ class ModelStepper(Stepper):
             quick = self.quick_step(True) if self.quick else None
             again = quick or self.solver_step(now, first, now._replace(contact=contact, row=row))
             if self.solved(again):
-                self.left = True
+                self.leaves = True
                 return again
         return self.solver_step(now, self.how.solver) if self.quick else one
 
@@ -354,7 +394,7 @@ class ModelStepper(Stepper):
         """The step by engine/model_newton.py, which may leave overlaps; None where that does not solve it."""
         started, run, d, how = clock.perf_counter(), self.run, self.run.data, self.how
         M, before = run.mass(), NO_IMPULSES if self.impulse is None else self.impulse
-        old = (NO_KEYS, NO_JOINTS) if self.last is None else (self.last.key, self.joints)
+        old = self.keys, self.joints
         smooth = M, d.qfrc_smooth, d.qvel, *run.implicit
         given: tuple[Any, ...] = (*run.found(), *smooth, before, *old, how.recovery, leave, self.law, how.tol)
         found, start, answer = model_step(*given)
@@ -367,8 +407,9 @@ class ModelStepper(Stepper):
     def accept(self, one: Step) -> None:
         now = one.now
         assert now is not None
-        self.last = now
+        self.last, self.settled = now, False
         self.run.remember(now)
+        self.left = self.leaves
         self.unrecovered += self.left
         self.run.advance(one.after, self.how.h)
         self.number += 1
@@ -377,13 +418,41 @@ class ModelStepper(Stepper):
         else:
             count = len(now.contact)
             self.impulse = one.impulse.reshape(count, one.impulse.size // count if count else 3)
-        self.joints = one.joints
+        self.joints, self.keys = one.joints, now.key
 
     def state(self) -> dict[str, Any]:
         return {"q": self.q, "v": self.v, "kinetic": self.v @ self.run.mass() @ self.v / 2}
 
     def kept(self, one: Step, status: Status) -> Made:
-        return Made(one, status, self.number * self.how.h, self.q, self.v, one.joints[: self.run.data.ne])
+        held = one.joints[: self.run.data.ne]
+        goes_on = self.run.state(), self.left, self.unrecovered
+        return Made(one, status, self.number * self.how.h, self.q, self.v, held, *goes_on)
+
+    def memory(self, kept: Made, inside: set[Any]) -> Columns:
+        now, contacts = kept.step.now, len(kept.step.now.contact)
+        ends = np.cumsum([contacts, now.key.size, kept.state.size, 1])
+        memory = no_memory(int(ends[-1]))
+        key, impulse = memory["memory/key"], memory["memory/impulse"]
+        rows, state = slice(*ends[:2]), slice(*ends[1:3])
+        impulses = kept.step.impulse.reshape(contacts, -1) if contacts else NO_IMPULSES
+        key[:contacts], memory["memory/trend"][:contacts] = now.tag[:, : NUMBER + 1], now.place
+        memory["memory/inside"][:contacts] = [i in inside for i in range(contacts)]
+        impulse[:contacts] = impulses[:, :3]
+        memory["memory/moment"][:contacts] = impulses[:, 3] if impulses.shape[1] == 4 else 0.0
+        key[rows, 0], impulse[rows, 0], impulse[state, 0] = now.key, kept.step.joints, kept.state
+        key[-1, :2], memory["memory/moved"][-1] = (now.first_new, kept.unrecovered), kept.left
+        memory["memory/waited"][:] = np.repeat(range(4), np.diff(ends, prepend=0))
+        return memory
+
+    def recall(self, memory: Columns) -> None:
+        key, impulse, what = memory["memory/key"], memory["memory/impulse"], memory["memory/waited"]
+        contact, bounded_row = what == CONTACT_ROW, what == BOUNDED_ROW
+        self.run.put(impulse[what == STATE_ROW, 0])
+        first_new, self.unrecovered, _ = key[-1].tolist()
+        self.run.recall(key[contact], memory["memory/trend"][contact], first_new)
+        self.left = bool(memory["memory/moved"][-1])
+        self.impulse = impulses_of(memory)[contact, : 4 if self.how.formulation.spin else 3].copy()
+        self.joints, self.keys = impulse[bounded_row, 0].copy(), key[bounded_row, 0].copy()
 
     def block(self, kept: list[Made]) -> dict[str, Any]:
         instants = [each.step.now for each in kept]
@@ -414,6 +483,7 @@ class ModelStepper(Stepper):
             names=system.geoms,
             planar=False,
             world=MODEL,
+            digest=system.digest,
             name=system.name,
             coordinates=system.coordinates,
             velocities=system.velocities,
@@ -431,6 +501,16 @@ class ModelStepper(Stepper):
         return () if self.last is None else self.system.contact_names(self.last.geom)
 
 
+def no_memory(rows: int) -> Columns:
+    """So many rows of what a step starts from, zeros."""
+    return {name: np.zeros((rows, *column.shape), column.dtype) for name, column in REMEMBERED.items()}
+
+
+def impulses_of(memory: Columns) -> Dense:
+    """(rows, 4) impulses in space and moments about the normal."""
+    return np.column_stack([memory["memory/impulse"], memory["memory/moment"]])
+
+
 def stacked(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Columns of contacts one after another; zeros where a step, as one without contacts, has no such column."""
     names = {name: None for part in parts for name in part}
@@ -445,11 +525,14 @@ def overlaps(now: Now) -> bool:
 def given_controls(system: LoadedModel, control: Control) -> Callable[[float, Vector, Vector], Vector]:
     """The controls as a function that checks them."""
     given: Any = control
-    what = system.name, "control"
     if not callable(given):
-        constant = vector(*what, given, system.model.nu)
+        constant = vector(system.name, "control", given, system.model.nu)
         return lambda now, q, v: constant
-    return lambda now, q, v: vector(*what, given(now, q, v), system.model.nu)
+
+    def controls(now: float, q: Vector, v: Vector) -> Vector:
+        return vector(f"{system.name} at time {now:g} s", "control", given(now, q, v), system.model.nu)
+
+    return controls
 
 
 def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | None = None) -> ContactProblem:

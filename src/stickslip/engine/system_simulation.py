@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, count, positive, several, shown, text, truth, vector, whole
+from stickslip.checks import checked, positive, several, shown, text, truth, vector, whole
 from stickslip.dynamics.generalized import System, a_system
-from stickslip.engine.arguments import FORMULATION, SCHEME, seconds
+from stickslip.engine.arguments import FORMULATION, SCHEME, THREADS, seconds
 from stickslip.engine.engine import accepted, step_tolerance
 from stickslip.engine.recorder import Header
 from stickslip.engine.rows import METHODS
@@ -48,7 +48,7 @@ class SystemSimulation:
 
     @checked(
         system=a_system, dt=seconds, friction=FORMULATION, solver=known_method, tol=positive, scheme=SCHEME,
-        keep_going=truth, accept=positive, threads=count, q=vector, v=vector,
+        keep_going=truth, accept=positive, threads=THREADS, q=vector, v=vector,
     )  # fmt: skip
     def __init__(
         self,

@@ -28,7 +28,7 @@ from __future__ import annotations
 import os
 import time as clock
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -54,7 +54,7 @@ from stickslip.engine.arguments import FORCE, SCHEME, seconds
 from stickslip.engine.engine import accepted, checked_formulation, checked_solver, method_number, step_tolerance
 from stickslip.engine.finish import unnoticed, worst_of
 from stickslip.engine.outside import graded, solve_rows
-from stickslip.engine.recorder import REMEMBERED, SYSTEM, Checkpoint, Header, Recorder
+from stickslip.engine.recorder import Checkpoint, Header, Recorder
 from stickslip.engine.rows import METHODS
 from stickslip.engine.running import Chunk, count_steps, not_finite, recorded, step_failed, told
 from stickslip.engine.system_trajectory import SystemTrajectory, in_space
@@ -190,7 +190,8 @@ def chunks(stepper: Stepper, header: Header, watch: JamWatch | None, steps: int)
 
     def block() -> Chunk:
         columns = stepper.block(made)
-        chunk = columns, tuple(events), checkpoint_of(header, columns, watch)
+        inside = set() if watch is None else watch.inside
+        chunk = columns, tuple(events), Checkpoint(stepper.memory(made[-1], inside), np.zeros(header.joint_row.size))
         made.clear()
         events.clear()
         return chunk
@@ -226,30 +227,6 @@ def one_step(stepper: Stepper, header: Header, watch: JamWatch | None, number: i
     if watch is not None:
         events += look(watch, stepper.names(), one, number, dt)
     return stepper.kept(one, status)
-
-
-def checkpoint_of(header: Header, columns: Mapping[str, Any], watch: JamWatch | None) -> Checkpoint:
-    """What the step after the last one with these columns starts from: its impulses. Of a model nothing is kept, since
-    MuJoCo's own state is not in the file."""
-    number = np.arange(len(header.names) if header.world == SYSTEM else 0)
-    inside: set[Any] = set() if watch is None else watch.inside
-    contacts: dict[str, Any] = {
-        name: np.zeros((number.size, *column.shape), column.dtype) for name, column in REMEMBERED.items()
-    }
-    if number.size:
-        contacts["memory/key"][:] = number[:, None]
-        contacts["memory/inside"][:] = [i in inside for i in number.tolist()]
-        contacts["memory/impulse"][:] = columns["contacts/impulse"][-number.size :]
-        moments = columns.get("contacts/moment")
-        contacts["memory/moment"][:] = 0.0 if moments is None else moments[-number.size :]
-    return Checkpoint(contacts, np.zeros(header.joint_row.size))
-
-
-def previous_of(checkpoint: Checkpoint, dimension: int) -> tuple[Vector, set[Any]]:
-    """The impulses of the step before, of so many components a contact, and the contacts in their locking sectors."""
-    contacts = checkpoint.contacts
-    both = np.column_stack([contacts["memory/impulse"], contacts["memory/moment"]])
-    return both[:, :dimension].ravel(), set(np.flatnonzero(contacts["memory/inside"]).tolist())
 
 
 def tell_unrecovered(system: System, stepper: Any, steps: int) -> None:

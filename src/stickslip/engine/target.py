@@ -21,6 +21,7 @@ import os
 import struct
 
 from stickslip.errors import FileError, is_special, writing
+from stickslip.texts import text_of
 
 try:
     import fcntl
@@ -109,7 +110,7 @@ def format_of(path: str) -> str | None:
 
     try:
         with h5py.File(path, "r") as file:
-            return str(file.attrs.get("format", ""))
+            return text_of(file.attrs.get("format", ""))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError):
         return None
 

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.checks import Refused, checked, instance, is_number, one_of, shown, tuple_of
+from stickslip.checks import Refused, checked, instance, is_number, one_of, scalar, shown, tuple_of
 from stickslip.checks import path as file_path
 from stickslip.engine.recorder import CONTACT, EVENT, MODEL, SCENE, Header, Record, open_record, save_record
 from stickslip.engine.rows import JOINT
@@ -295,6 +295,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def checked_index(what: str, given: int, count: int) -> int:
     """An index from 0, or from the end where negative."""
+    given = scalar(given)
     if not isinstance(given, int | np.integer) or not is_number(given) or not -count <= given < count:
         raise Refused(
             "Trajectory", what, given, f"one from {-count} to {count - 1}" if count else "none: there are no steps"

@@ -141,8 +141,11 @@ def read_mesh(owner: str, field: str, given: Any) -> tuple[Floats, Integers | No
         if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
             raise Refused(owner, f"the triangles of {field}", triangles, "three numbers of vertices for each")
     points = points_of(owner, field, given)
-    if triangles is not None and not (triangles.min(initial=0) >= 0 and triangles.max(initial=0) < len(points)):
-        raise Refused(owner, f"the triangles of {field}", int(triangles.max()), f"numbers of {len(points)} vertices")
+    if triangles is not None:
+        outside = triangles[(triangles < 0) | (triangles >= len(points))]
+        if outside.size:
+            expected = f"numbers of {len(points)} vertices, from 0 on"
+            raise Refused(owner, f"a vertex of the triangles of {field}", int(outside[0]), expected)
     return points, None if triangles is None else triangles.astype(np.int64)
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.checks import checked, count, instance, positive
+from stickslip.checks import checked, instance, positive, wholes
 from stickslip.checks import path as file_path
 from stickslip.engine.running import count_steps
 from stickslip.engine.simulate import run_scene
@@ -91,7 +91,14 @@ class Comparison:
         return tuple(outcome for outcome in (self.reference, *self.outcomes) if outcome.failures)
 
 
-@checked(scene=instance(Scene), solver=known_method, tol=positive, engine=known_engine, workers=count, keep=file_path)
+@checked(
+    scene=instance(Scene),
+    solver=known_method,
+    tol=positive,
+    engine=known_engine,
+    workers=wholes(1, 10_000),
+    keep=file_path,
+)
 def compare(
     scene: Scene,
     duration: float,

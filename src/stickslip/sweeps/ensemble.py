@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import LARGEST, Refused, checked, count, mapping, positive, truth
-from stickslip.engine.arguments import FORMULATION, SCENE, SCHEME, seconds
+from stickslip.engine.arguments import FORMULATION, SCENE, SCHEME, THREADS, seconds
 from stickslip.engine.boxed import advance, boxed
 from stickslip.engine.copies import Copies, no_tables, room_for_copies
 from stickslip.engine.engine import Engine, StepNotSolved
@@ -116,7 +116,7 @@ class Ensemble:
     dt=seconds,
     over=mapping,
     every=count,
-    threads=count,
+    threads=THREADS,
     law=FORMULATION,
     solver=known_method,
     tol=positive,

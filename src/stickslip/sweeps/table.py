@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError, reading, replacing, writing
 from stickslip.problems.files import check_held, own_node, readable
+from stickslip.texts import fixed, text_of
 
 FORMAT, FORMAT_VERSION = "stickslip sweep", 2
 WAITS, DONE, FAILED = range(3)
@@ -244,8 +245,11 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
 
     about, whole = table.about, io.BytesIO()
     with h5py.File(whole, "w") as file:
-        file.attrs.update(format=FORMAT, format_version=FORMAT_VERSION, version=import_module("stickslip").__version__)
-        file.attrs.update(what=about.what, digest=about.digest, seed=about.seed, keep=about.keep)
+        said = {"format": FORMAT, "version": import_module("stickslip").__version__} | {
+            name: getattr(about, name) for name in ("what", "digest", "keep")
+        }
+        file.attrs.update({name: fixed(text) for name, text in said.items()})
+        file.attrs.update(format_version=FORMAT_VERSION, seed=about.seed)
         for group in ("parameters", "measured"):
             file.create_group(group, track_order=True)
         columns = table.columns()
@@ -275,13 +279,13 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     name = os.fspath(path)
     with reading(name, "the file of a sweep", "the file is truncated or damaged"), opened(name) as file:
         with readable("the header"):
-            form, version = str(file.attrs.get("format")), int(file.attrs.get("format_version", -1))
+            form, version = text_of(file.attrs.get("format")), int(file.attrs.get("format_version", -1))
         if form != FORMAT:
             raise InputError("this file holds no sweep, expected one that stickslip has written")
         if version not in range(1, FORMAT_VERSION + 1):
             raise InputError(f"the format has version {version}, expected at most {FORMAT_VERSION}")
         with readable("the header"):
-            what, digest, keep = (str(file.attrs[key]) for key in ("what", "digest", "keep"))
+            what, digest, keep = (text_of(file.attrs[key]) for key in ("what", "digest", "keep"))
             about, check = About(what, digest, int(file.attrs["seed"]), keep), int(file.attrs.get("check", -1))
             names = {group: list(own_group(file, group)) for group in ("parameters", "measured")}
         rows = int(own_column(file, "status", None).size)
@@ -332,7 +336,7 @@ def is_sweep(path: str | os.PathLike[str]) -> bool:
     """Does a file say that it holds one, whole or damaged?"""
     try:
         with opened(os.fspath(path)) as file, readable("the header"):
-            return str(file.attrs.get("format")) == FORMAT
+            return text_of(file.attrs.get("format")) == FORMAT
     except (InputError, OSError):
         return False
 
