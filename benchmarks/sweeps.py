@@ -4,17 +4,18 @@ Claims: every engine gives the same bits as one run after another, and so do cop
 ensembles; a copy of an ensemble costs at most 5 µs beside its steps, and n threads make the steps at 0.9 of n times the
 pace of one.
 
-Wall time says what the engines cost on this machine as busy as it is: the load is printed. The pace of threads is the
-best of several rounds of one thread and two in turn. Where cores are shared it is bounded beside, by the processor time
-that the same copies take on n threads and on one: what threads lose to each other (locks, caches, waiting that spins)
-is processor time, and what they lose to Python's lock is the share of the work that runs under it, which is measured
-too, as what an ensemble takes beside its compiled calls.
+Wall time says what the engines cost on this machine as busy as it is: the load is printed, and processor time beside.
+The pace of threads is the best of several rounds of one thread and two in turn. Where cores are shared it is bounded
+beside, by the processor time that the same copies take on n threads and on one: what threads lose to each other (locks,
+caches, waiting that spins) is processor time, and what they lose to Python's lock is the share of the work that runs
+under it, which is measured too, as what an ensemble takes beside its compiled calls.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -64,6 +65,7 @@ def sweeps(runs: int) -> bool:
             command = [sys.executable, __file__, "--one", engine, str(runs), out]
             if engine == "mpi":
                 command[:1] = [str(launcher), "-n", "3", sys.executable, "-m", "mpi4py.futures"]
+            used = processor_of_children()
             try:
                 done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
             except FileNotFoundError:
@@ -75,16 +77,27 @@ def sweeps(runs: int) -> bool:
                 if "not installed" in reason:
                     continue
                 return False
+            used = processor_of_children() - used
             seconds[engine], tables[engine] = float(done.stdout.split()[-1]), ss.Sweep.load(out)
         same = all(
             np.array_equal(tables[engine][name], tables["one thread"][name]) for name in ("end", "residual", "speed")
         )
         ratio = seconds[engine] / seconds["one thread"]
         bits = "same bits" if same and tables[engine].done.size == runs else "OTHER BITS"
-        print(f"  {engine:10} {seconds[engine]:7.2f} s, {ratio:5.2f} of one thread, {bits}", flush=True)
+        print(
+            f"  {engine:10} {seconds[engine]:7.2f} s, {ratio:5.2f} of one thread, {used:6.1f} s of the processor with "
+            f"all that is loaded, {bits}",
+            flush=True,
+        )
         if bits != "same bits":
             return False
     return True
+
+
+def processor_of_children() -> float:
+    """[s] of those that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def at_once(runs: int) -> bool:
