@@ -312,8 +312,9 @@ def own_group(file: Any, name: str) -> Any:
 def own_column(file: Any, path: str, rows: int | None) -> Column:
     """A column of the file itself, all of it in the file, of as many rows as there are runs."""
     dataset = own_node(file, path)
-    if not getattr(dataset, "shape", ()) or dataset.dtype.kind not in "fiuS":  # a group has none, nor has a type
-        raise InputError(f"/{path} is missing, expected a column of numbers or texts")
+    with readable(f"/{path}"):
+        if not getattr(dataset, "shape", ()) or dataset.dtype.kind not in "fiuS":  # a group has none, nor has a type
+            raise InputError(f"/{path} is missing, expected a column of numbers or texts")
     if rows is not None and dataset.shape[0] != rows:
         raise InputError(f"/{path} has {dataset.shape[0]} rows, expected {rows}, as there are runs")
     check_held(dataset, path)
