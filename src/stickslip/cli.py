@@ -65,9 +65,8 @@ class OneSentence(click.Group):
         occupy_streams()
         try:
             return super().main(*given, **settings)
-        except (
-            OSError
-        ) as error:  # of the output, also of --help; files have sentences of their own, `| head` has click's
+        except OSError as error:
+            # of the output, also of --help: files have sentences of their own, and `| head` has click's
             silence(sys.stdout)
             click.echo(f"stickslip: the output cannot be written ({error.strerror or error})", err=True)
             sys.exit(BAD_INPUT)

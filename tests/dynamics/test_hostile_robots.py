@@ -15,6 +15,10 @@ JOINT = (
     '<limit lower="{lower}" upper="1" effort="1" velocity="1"/></joint>'
 )
 
+FIXED = (
+    '<joint name="end" type="fixed"><parent link="arm"/><child link="tip"/><axis xyz="0 0 0"/></joint>'  # as CAD says
+)
+
 
 def robot(mass="1", ixx="1", kind="revolute", child="arm", axis="0 0 1", lower="-1", more=""):
     parts = LINK.format(name="base", mass="1", ixx="1"), LINK.format(name="arm", mass=mass, ixx=ixx)
@@ -98,3 +102,16 @@ def test_the_robot_that_all_are_made_of_is_one(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(robot())
     assert ss.load_robot(path, ss.FramePoint("arm")).velocities == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("robot.urdf", robot(more=LINK.format(name="tip", mass="1", ixx="1") + FIXED)),
+        ("robot.xml", body(more='<option><flag gravity="disable"/></option>')),
+    ],
+)
+def test_what_means_nothing_may_be_any_number_and_what_is_no_number_a_word(tmp_path, name, text):
+    pytest.importorskip("mujoco")
+    (tmp_path / name).write_text(text)
+    assert ss.load_model(tmp_path / name).velocities in (1, 6)

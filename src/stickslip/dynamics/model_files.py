@@ -85,8 +85,12 @@ def parsed(file: Path) -> Any:
 
 
 def check_numbers(owner: str, file: Path, tree: xml.Element) -> None:
-    """Are masses, inertias, axes and limits numbers that mean something? MuJoCo and Pinocchio take many others."""
+    """Are masses, inertias, axes and limits numbers that mean something? MuJoCo and Pinocchio take many others. What a
+    joint that is fixed or free says of its axis means nothing, whatever it is; flags of MJCF are words."""
+    idle = {part for joint in tree.iter("joint") if joint.get("type") in ("fixed", "floating") for part in joint}
     for part in tree.iter():
+        if part in idle or part.tag == "flag":
+            continue
         names = IN_MJCF if tree.tag == "mujoco" else IN_URDF.get(part.tag, ())
         for name, said in part.attrib.items():
             if name not in names:
