@@ -161,8 +161,7 @@ def near_pairs(kind, where, body, free, apart, bodies, grids, pairs, ordered):
         found = each_with_each(kind, where, pairs)
         return leave_out(pairs, found, where, body, free, apart, bodies)
     planes, others, key, spare, count, widest, origin, bits, begun, box = grids
-    fill_grids(others.size, where, key, spare, count, widest, origin, bits, box)
-    found = over_planes(where, planes, others, pairs)
+    found = fill_grids(others.size, where, planes, key, spare, count, widest, origin, bits, box, pairs)
     found = neighbours(others.size, key, widest, origin, bits, begun, box, pairs, found)
     if found > pairs.shape[0]:
         return found
@@ -185,17 +184,6 @@ def each_with_each(kind, where, pairs):
                 near = over_plane(where, b, a)
             if near:
                 found = add_pair(pairs, found, a, b)
-    return found
-
-
-@kernel
-def over_planes(where, planes, others, pairs):
-    """The near pairs with planes. Returns how many, be there room for them in `pairs` or not."""
-    found = NONE
-    for s in others:
-        for p in planes:
-            if over_plane(where, s, p):
-                found = add_pair(pairs, found, s, p)
     return found
 
 
@@ -244,21 +232,27 @@ def leave_out(pairs, found, where, body, free, apart, bodies):
 
 
 @kernel
-def fill_grids(size, where, key, spare, count, widest, origin, bits, box):
+def fill_grids(size, where, planes, key, spare, count, widest, origin, bits, box, pairs):
     """Sort the shapes by grid and cell; within a cell they have any order. They are taken in the order of last time:
-    where bodies rest, or move alike, it is theirs still."""
+    where bodies rest, or move alike, it is theirs still. On the way the pairs with planes are found; returns how many
+    they are, be there room for them or not."""
     last = (1 << bits_of(where.shape[0] - 1.0)) - 1
-    fill_boxes(size, where, key, last, box)
     widest[:] = 0.0
     x_0 = y_0 = z_0 = np.inf
     x_1 = y_1 = z_1 = -np.inf
+    found = NONE
     for i in range(size):
+        s = key[i] & last
+        fill_box(where, s, box, i)
         width, level = size_of(box, i)
         widest[level] = max(widest[level], width)
         x, y, z = box[i, 0], box[i, 1], box[i, 2]
         if abs(x) + abs(y) + abs(z) < np.inf:
             x_0, y_0, z_0 = min(x_0, x), min(y_0, y), min(z_0, z)
             x_1, y_1, z_1 = max(x_1, x), max(y_1, y), max(z_1, z)
+        for p in planes:
+            if over_plane(where, s, p):
+                found = add_pair(pairs, found, s, p)
     origin[0], origin[1], origin[2] = x_0, y_0, z_0
     finest, coarsest = occupied(widest)
     for level in range(finest, coarsest + 1):  # lest all cells change with the speed of a body
@@ -279,16 +273,16 @@ def fill_grids(size, where, key, spare, count, widest, origin, bits, box):
         in_order, before, key[i] = in_order and cell >= before, cell, cell << b | key[i] & last
     if not in_order:
         sort_keys(size, b, total, key, spare, count)
-        fill_boxes(size, where, key, last, box)
+        for i in range(size):
+            fill_box(where, key[i] & last, box, i)
+    return found
 
 
 @kernel
-def fill_boxes(size, where, key, last, box):
-    """The boxes about the shapes, in the order of their keys; `last` is the last number that a shape may have."""
-    for i in range(size):
-        s = key[i] & last
-        for r in range(6):
-            box[i, r] = where[s, r]
+def fill_box(where, s, box, i):
+    """Put the box about shape s at place i of those that are sorted."""
+    for r in range(6):
+        box[i, r] = where[s, r]
 
 
 @kernel
@@ -431,6 +425,8 @@ def first_from(size, key, wanted, at):
 @kernel
 def sort_pairs(pairs, count, start, work):
     """By the greater shape, then by the other: two counting sorts."""
+    if count < 2:
+        return
     for column, source, target in ((1, pairs, work), (0, work, pairs)):
         start[:] = 0
         for k in range(count):

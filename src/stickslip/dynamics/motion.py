@@ -340,14 +340,6 @@ def arrive_body(bodies, state, i, v):
 
 
 @bare
-def move_and_arrive(bodies, state, h, v, shares):
-    """`move` and `arrive` where nothing comes between, body by body: their arrays go through the cache once."""
-    for i in range(v.shape[0]):
-        move_body(bodies.kind[i], state, i, h, v[i], shares[i])
-        arrive_body(bodies, state, i, v[i])
-
-
-@bare
 def to_end(bodies, i, x, y, z, q, v):
     """From ω⁺ to I⁻¹ Π⁺ of (3) with the spin (x, y, z) at the start and the orientation q at the end of the step; world
     axes. R becomes that of q."""

@@ -28,7 +28,7 @@ from stickslip.dynamics.held import (
     set_out,
 )
 from stickslip.dynamics.joints import is_limit
-from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, drift, move, move_and_arrive, orient_all
+from stickslip.dynamics.motion import END, FREE, MEAN, MOVING, arrive, arrive_body, drift, move, move_body, orient_all
 from stickslip.engine.ahead import MOST_LOOKS, put
 from stickslip.engine.ahead import NOTABLE as NOTABLE_OVERLAP
 from stickslip.engine.apart import least_thickness, part, thickness
@@ -146,7 +146,7 @@ def finish(state, rules, work, memory, record, k):
     record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
     deep = not rules.euler and rules.law.stabilised == GAP and ends_deep(rules, work)
     if held.wanted.size == 0 and not deep:
-        move_and_arrive(bodies, state, h, answer.v, share)
+        move_and_note(bodies, state, h, answer.v, share, record, k)
     else:
         if held.wanted.size > 0:
             put(state, work.trial)
@@ -179,7 +179,10 @@ def finish(state, rules, work, memory, record, k):
                 return False
             if work.count[STATUS] == SOLVED or not far <= rules.accept:
                 work.count[STATUS] = INEXACT if far <= rules.accept else STALLED
-    note(record, k, work.count, work.residual[0], work.wrong, held.impulse, state)
+    if held.wanted.size > 0 or deep:
+        for b in range(share.size):
+            note_body(record, k, b, state)
+    note(record, k, work.count, work.residual[0], work.wrong, held.impulse)
     return True
 
 
@@ -475,17 +478,30 @@ def worst_of(n, cones, found, mu, shift, scale, p, u, wrong):
 
 
 @bare
-def note(record, k, count, residual, wrong, joint_impulse, state):
-    """The state at the end, and what the solve was like."""
+def move_and_note(bodies, state, h, v, shares, record, k):
+    """`move`, `arrive` and `note_body` where nothing comes between, body by body: arrays go through the cache once."""
+    for b in range(v.shape[0]):
+        move_body(bodies.kind[b], state, b, h, v[b], shares[b])
+        arrive_body(bodies, state, b, v[b])
+        note_body(record, k, b, state)
+
+
+@bare
+def note_body(record, k, b, state):
+    """The state of a body at the end."""
+    for c in range(3):
+        record.position[k, b, c] = state.position[b, c]
+    for c in range(4):
+        record.quaternion[k, b, c] = state.quaternion[b, c]
+    for c in range(6):
+        record.velocity[k, b, c] = state.velocity[b, c]
+
+
+@bare
+def note(record, k, count, residual, wrong, joint_impulse):
+    """What the solve was like."""
     record.contact_start[k + 1] = record.contact_start[k] + count[FOUND]
     record.iterations[k], record.method[k], record.status[k] = count[ITERATIONS], count[METHOD], count[STATUS]
     record.residual[k], record.velocity_error[k], record.force_error[k] = residual, wrong[0], wrong[1]
     for i in range(joint_impulse.size):
         record.joint_impulse[k, i] = joint_impulse[i]
-    for i in range(state.position.shape[0]):
-        for c in range(3):
-            record.position[k, i, c] = state.position[i, c]
-        for c in range(4):
-            record.quaternion[k, i, c] = state.quaternion[i, c]
-        for c in range(6):
-            record.velocity[k, i, c] = state.velocity[i, c]
