@@ -9,8 +9,10 @@ in the scaled variables r = p/s and s u: F(r, u) = 0 with u = W r + q. With A an
 dense, over the rows whose B is not zero: of the others, open contacts and joint rows at their bounds, dr = -F is known.
 W is singular where contacts share a load; α > 0 keeps steps short there, and where F is far from linear: it is lowered
 after steps that help and raised after others. Steps are taken whole, cut back to cones and bounds. The best impulses
-are kept. Where PATIENCE steps in a row have not bettered them it goes on from there with care: a step that does not
-make |r - P(r - u)| smaller is halved, down to SHORTEST. Where that does not help either, it is given up.
+are kept. A step that makes the residual CHORD times as small, or smaller, is followed by one with the same factors,
+which costs a quarter; that is taken back where it does not help. Where PATIENCE steps in a row have not bettered the
+best impulses it goes on from there with care: a step that does not make |r - P(r - u)| smaller is halved, down to
+SHORTEST. Where that does not help either, it is given up.
 
 Which of many impulses that move the bodies alike? Those of springs, equally stiff at all blocks, in the limit of stiff
 ones: the least Σ p² [1]. They solve F(r, u + e r) = 0 with e -> 0, e = ε s². In islands of up to SPREAD_ROWS a few
@@ -32,8 +34,9 @@ from stickslip.solvers.cone_newton import alart_curnier, natural_map
 from stickslip.solvers.linear import eliminate, substitute
 
 STEPS, PATIENCE = 20, 4
+CHORD = 0.3
 SHORTEST = 0.02
-ALPHA, LEAST, CHANGE = 1e-2, 1e-6, 10.0  # α at first and at least, and the factor it changes by
+ALPHA, CAREFUL, LEAST, CHANGE = 1e-3, 1e-2, 1e-5, 10.0  # α at first, with care, at least; the factor it changes by
 CLOSER = 0.1  # share of tol that it goes down to: a step more costs less than the next start just above tol
 MOST_ROWS = 150
 SOFT = 1e-6  # ε, of the largest that e becomes
@@ -105,14 +108,17 @@ def newton(
         else:
             for i in range(size):
                 r[i], v[i] = kept[i] / s[i], v_kept[i]
-    careful, idle, alpha, far = False, 0, ALPHA, np.inf
-    for _ in range(0 if solved else 2 * STEPS):
+    careful, again, idle, alpha, far = False, False, 0, ALPHA, np.inf
+    for _ in range(0 if solved else 3 * STEPS):
         for i in range(size):
             e[i], r_last[i], v_last[i] = alpha, r[i], v[i]
-        linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A, B)
-        count = fill_active(e, A, B, W, low, high, s, r, v, active, M)
-        if not eliminate(M[: count * count].reshape(count, count), swaps):
-            break
+        if again:
+            linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A_now, B_now)
+        else:
+            linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A, B)
+            count = fill_active(e, A, B, W, low, high, s, r, v, active, M)
+            if not eliminate(M[: count * count].reshape(count, count), swaps):
+                break
         solve(B, W, active, count, M, swaps, F, x)
         for i in range(size):
             way[i] = F[i]
@@ -129,7 +135,14 @@ def newton(
             for i in range(size):
                 F[i], r[i], v[i] = share * way[i], r_last[i], v_last[i]
         now, solved = measured(member, n, mu, shift, scale, lower, upper, q, CLOSER * tol, p, u)
-        idle, alpha = idle + 1, max(alpha / CHANGE, LEAST) if now < error else alpha * CHANGE
+        if again and not now < error:
+            again = False
+            for i in range(size):
+                r[i], v[i] = r_last[i], v_last[i]
+            continue
+        if not again:
+            idle, alpha = idle + 1, max(alpha / CHANGE, LEAST) if now < error else alpha * CHANGE
+        again = now < CHORD * error and not careful
         if now < error:
             idle, error = 0, now
             for i in range(size):
@@ -137,7 +150,7 @@ def newton(
         if solved or (careful and idle == 2 * PATIENCE):
             break
         if not careful and (idle == PATIENCE or not now < np.inf):
-            careful, idle, alpha = True, 0, ALPHA
+            careful, idle, alpha = True, 0, CAREFUL
             for i in range(size):
                 r[i], v[i], p[at[i]], u[at[i]] = kept[i] / s[i], v_kept[i], kept[i], v_kept[i] / s[i]
             far, _, _, _ = distances(member, n, True, mu, shift, scale, lower, upper, q, p, u)
