@@ -110,6 +110,8 @@ MISUSE = [
     ("solve", "problem.h5", "--save", "answer.txt"),
     ("solve", "problem.h5", "--save", "absent/answer.h5"),
     ("solve", "problem.h5", "--save", f"{LONG}.npz"),
+    ("demo", "--seed", "3"),
+    ("demo", "--seed", "0", "--figure", "demo.png"),
     ("jam", "rod", "--resolution", "1000000000"),
     ("jam", "rod", "--resolution", "-1"),
     ("jam", "rod", "--resolution", LONG),

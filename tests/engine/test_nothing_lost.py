@@ -59,6 +59,7 @@ WRONG = {
     "raises": (raises(ZeroDivisionError("mine")), ZeroDivisionError, "mine"),
     "Ctrl-C": (raises(KeyboardInterrupt("now")), KeyboardInterrupt, "now"),
     "exit": (raises(SystemExit(3)), SystemExit, "3"),
+    "closed": (raises(GeneratorExit("mine")), GeneratorExit, "mine"),
     "nan": (
         lambda: ((np.nan, 0, 0), (0, 0, 0)),
         ss.InputError,
@@ -142,7 +143,7 @@ def test_a_system_whose_functions_return_what_is_no_number(what, wrong):
         assert len(run) == kept
 
 
-@pytest.mark.parametrize("wrong", ["raises", "Ctrl-C", "exit"])
+@pytest.mark.parametrize("wrong", ["raises", "Ctrl-C", "exit", "closed"])
 def test_a_system_whose_functions_go_wrong(wrong):
     what, error, _ = WRONG[wrong]
 
