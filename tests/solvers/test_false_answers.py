@@ -13,7 +13,10 @@ from scipy import sparse
 import stickslip as ss
 
 COUNT = 880
-FALSE = ("false", "false certificate", "false certificate, exactly", "crash", "refused", "listed, and none")
+FALSE = (
+    "false", "false certificate", "false certificate, exactly", "crash", "refused", "listed, and none",
+    "continuum holds none",
+)  # fmt: skip
 
 
 def plain_residual(problem, z, number):
@@ -33,7 +36,7 @@ def test_nothing_false(part, share):
 
 KNOWN = [  # each was false, missed or a crash once
     [1, 298], [2, 27], [2, 74], [2, 206], [2, 417], [2, 560], [2, 997], [2, 2097], [5, 5163], [5, 6129],
-    [20261119, 212], [20261119, 408], [20261120, 136],
+    [20261119, 212], [20261119, 408], [20261120, 136], [20261301, 464], [20261301, 3424],
 ]  # fmt: skip
 
 

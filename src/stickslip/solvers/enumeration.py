@@ -1154,7 +1154,7 @@ def continuum(form: StandardForm, piece: Piece) -> Continuum:
     directions, along = directions * turn, along @ np.linalg.inv(triangle) * turn
     slope = np.concatenate([along[:pairs], (form.M @ along)[:pairs]])[~piece.zero]
     slack = np.maximum(piece.slack[~piece.zero], 0.0)
-    steep = np.abs(slope) > SAME * np.abs(along).max()
+    steep = np.abs(slope) > SAME * np.abs(along).max(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.where(steep, -slack[:, None] / slope, np.nan)
     extent = np.array(
