@@ -225,6 +225,32 @@ def test_speeds_beyond_all_reason_have_an_answer_or_a_sentence(speed):
         assert np.isfinite(run.position("crate")).all()
 
 
+@pytest.mark.parametrize(
+    ("gravity", "size", "force"), [(1e12, 0.2, 0), (1e100, 0.2, 0), (9.81, 1e-12, 0), (9.81, 0.2, 1e12)]
+)
+def test_a_step_in_which_a_body_falls_beyond_all_measure_is_refused(gravity, size, force):
+    """tol = 1e-8 of the way that it falls in a step is more than its size: it would sink into what it stands on."""
+    scene = ss.Scene(gravity=(0, 0, -gravity))
+    scene.add_plane(friction=0.5)
+    scene.add_box(size=size, mass=1.0, position=(0, 0, size / 2), name="crate")
+    scene.apply("crate", force=(force, 0, 0))
+    sentence = "carry 'crate' .* m in a step of 0.01 s, and tol 1e-08 of that is more than its own size, .* smaller dt"
+    for refused in (lambda: ss.simulate(scene, 0.1, 1e-2), lambda: ss.Simulation(scene, 1e-2)):
+        with pytest.raises(ss.InputError, match=sentence):
+            refused()
+    with pytest.raises(ss.InputError, match=sentence):
+        ss.ensemble(scene, 0.1, 1e-2, over={"crate.velocity.x": [0.0, 1.0]})
+
+
+def test_the_same_fall_in_small_steps_is_rest():
+    """A box under 1e12 m/s² in steps of 1e-8 s is one under 1 m/s² in steps of 10 ms."""
+    scene = ss.Scene(gravity=(0, 0, -1e12))
+    scene.add_plane(friction=0.5)
+    scene.add_box(size=0.2, mass=1.0, position=(0, 0, 0.1), name="crate")
+    run = ss.simulate(scene, 1e-6, 1e-8)
+    np.testing.assert_allclose(run.position("crate")[-1], (0, 0, 0.1), atol=1e-9)
+
+
 def test_ctrl_c_keeps_every_step_that_was_made():
     """Whenever it comes: at any time a run that was stopped is the beginning of one that was not."""
     whole = ss.simulate(crate(velocity=(1, 0, 0)), 0.5, DT)
