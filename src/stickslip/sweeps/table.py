@@ -37,6 +37,7 @@ from stickslip.texts import fixed, text_of
 FORMAT, FORMAT_VERSION = "stickslip sweep", 2
 WAITS, DONE, FAILED = range(3)
 LONGEST = 240  # bytes of a text
+KINDS = tuple(map(np.dtype, (np.float64, np.int8, np.uint32)))  # of numbers: the same bytes as others are others
 SLASH = "\u2215"  # in names, where HDF5 would make a folder
 
 Column = NDArray[Any]
@@ -313,7 +314,8 @@ def own_column(file: Any, path: str, rows: int | None) -> Column:
     """A column of the file itself, all of it in the file, of as many rows as there are runs."""
     dataset = own_node(file, path)
     with readable(f"/{path}"):
-        if not getattr(dataset, "shape", ()) or dataset.dtype.kind not in "fiuS":  # a group has none, nor has a type
+        # a group has no shape, nor has a type
+        if not getattr(dataset, "shape", ()) or not (dataset.dtype in KINDS or dataset.dtype.kind == "S"):
             raise InputError(f"/{path} is missing, expected a column of numbers or texts")
     if rows is not None and dataset.shape[0] != rows:
         raise InputError(f"/{path} has {dataset.shape[0]} rows, expected {rows}, as there are runs")
