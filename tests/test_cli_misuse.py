@@ -223,6 +223,23 @@ def test_a_full_output_is_one_sentence(arguments):
     assert writer.returncode == BAD_INPUT
 
 
+def test_a_limit_to_the_size_of_files_is_one_sentence_and_the_run_goes_on():
+    resource = pytest.importorskip("resource", reason="this system has no limits to the size of a file")
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, resource.RLIM_INFINITY))
+
+    settings = {"stdout": subprocess.DEVNULL, "preexec_fn": limited}
+    with process("run", "scene.yaml", "--duration", "20000", "--save", "run.h5", **settings) as writer:
+        assert writer.stderr.read() == "stickslip: run.h5: cannot be written (File too large)\n"
+    assert writer.returncode == BAD_INPUT
+    with ss.Trajectory.load("run.h5") as kept:
+        steps = len(kept)
+    assert steps > 0
+    result = run("run", "--resume", "run.h5", "--duration", f"{0.001 * (steps + 10):.3f}")
+    assert result.exit_code == 0, result.output
+
+
 def test_a_closed_output_changes_nothing():
     """The file that is written must not take the number of the stream that is closed, nor what is printed."""
     script = 'exec "$0" -c "from stickslip.cli import main; main()" run scene.yaml --save run.h5 >&-'

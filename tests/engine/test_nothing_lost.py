@@ -412,6 +412,56 @@ def test_a_full_disk_ends_a_run_with_a_sentence():
     assert finished == "False"
 
 
+SMALL = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import test_nothing_lost as t, stickslip as ss
+run = ss.simulate(t.crate(velocity=(1, 0, 0)), 0.01, t.DT)
+table = ss.sweep(t.half, over={"number": range(50)}, workers=1, progress=False)
+writers = {
+    "scene.yaml": lambda name: ss.save_scene(t.crate(), name), "problem.h5": lambda name: ss.save(t.large(), name),
+    "picture.png": run.plot, "page.html": run.export, "run.h5": run.save, "table.csv": table.save_csv,
+    "table.h5": table.save,
+}
+for name, write in writers.items():
+    write(name)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+for name, write in writers.items():
+    try:
+        write(name)
+        print(name, "was written")
+    except ss.FileError as error:
+        print(error)
+"""
+
+
+def half(number):
+    return {"half": number / 2}
+
+
+def large():
+    return ss.LCP(np.eye(40), -np.ones(40))
+
+
+def test_what_has_no_room_leaves_the_older_file():
+    """Scenes, problems, pictures, pages, runs and tables, each where files may have 100 bytes: one sentence, and what
+    was there is there still, and nothing beside it."""
+    pytest.importorskip("resource", reason="this system has no limits to the size of a file")
+    done = subprocess.run([sys.executable, "-c", SMALL, HERE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = ["scene.yaml", "problem.h5", "picture.png", "page.html", "run.h5", "table.csv", "table.h5"]
+    assert done.stdout.splitlines() == [f"{name}: cannot be written (File too large)" for name in names]
+    assert sorted(os.listdir()) == sorted(names)
+    assert ss.load_scene("scene.yaml").names == crate().names
+    np.testing.assert_array_equal(ss.load("problem.h5").q, large().q)
+    assert ss.Sweep.load("table.h5").done.size == 50
+    assert len(Path("table.csv").read_text().splitlines()) == 51
+    with ss.Trajectory.load("run.h5") as run:
+        assert len(run) == 10
+    assert Path("page.html").read_text().endswith("</html>\n")
+    assert Path("picture.png").read_bytes().endswith(b"IEND\xaeB`\x82")
+
+
 def test_errors_go_from_process_to_process():
     with pytest.raises(ss.StepFailed) as caught:
         ss.simulate(

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError, reading, replacing, writing
-from stickslip.problems.files import check_held, own_node, readable
+from stickslip.problems.files import check_held, made_whole, own_node, readable
 from stickslip.texts import fixed, text_of
 
 FORMAT, FORMAT_VERSION = "stickslip sweep", 2
@@ -240,12 +240,9 @@ def stretches(numbers: Sequence[int]) -> list[slice]:
 
 
 def write_table(table: Table, path: str | os.PathLike[str]) -> None:
-    """A file appears complete or not at all, and replaces an older one at once. It is made in memory: on a disk that is
-    full HDF5 would complain once for every column, and we do so once."""
-    import h5py
-
-    about, whole = table.about, io.BytesIO()
-    with h5py.File(whole, "w") as file:
+    """A file appears complete or not at all, and replaces an older one at once."""
+    about = table.about
+    with made_whole(path) as file:
         said = {"format": FORMAT, "version": import_module("stickslip").__version__} | {
             name: getattr(about, name) for name in ("what", "digest", "keep")
         }
@@ -258,8 +255,6 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
             file[name] = column
         file["check"] = checksums(columns, range(len(table)))
         file.attrs["check"] = checksum_of_parameters(table.parameters)
-    with replacing(path) as temporary, open(temporary, "xb") as plain:
-        plain.write(whole.getbuffer())
 
 
 def checksums(columns: Mapping[str, Column], rows: Sequence[int]) -> Column:
