@@ -182,6 +182,7 @@ def ray_of(
     return Ray(z, dz, float(x[basis == 2 * n].sum()), float(slope[2 * n]), dz if enough else farkas(problem, allowed))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite proves nothing
 def farkas(problem: LCP | MixedLCP, allowed: float) -> Vector | None:
     """A proof, by linear programming, that no z within its bounds gives every row the sign that its bounds ask for.
 
@@ -195,15 +196,16 @@ def farkas(problem: LCP | MixedLCP, allowed: float) -> Vector | None:
     n, lower, upper = problem.size, problem.lower, problem.upper
     if n > LARGEST_PROGRAM:
         return None
-    row = np.abs(problem.M).max(axis=1)
-    row = row.toarray().ravel() if sparse.issparse(row) else row
-    row = np.where(row > 0, row, 1.0)  # rows of M and q in units of their largest entry
+    scaled = sparse.csc_array(problem.M).T  # rows and columns of M in units of their largest entries
+    row = largest_entries(scaled, 0)
+    scaled = scaled @ sparse.diags_array(1 / row)
+    column = largest_entries(scaled, 1)
     above, below = np.isfinite(upper), np.isfinite(lower)
-    gain = np.concatenate([problem.q / row, upper[above], -lower[below]])
+    gain = np.concatenate([problem.q / row, (column * upper)[above], -(column * lower)[below]])
     if not np.isfinite(gain).all():
         return None
     unit = sparse.csc_array(sparse.eye_array(n))
-    balance = sparse.hstack([sparse.csc_array(problem.M).T / row, -unit[:, above], unit[:, below]])
+    balance = sparse.hstack([sparse.diags_array(1 / column) @ scaled, -unit[:, above], unit[:, below]])
     sides = above.sum() + below.sum()
     found = linprog(
         np.concatenate([below * 1.0 - above, np.zeros(sides)]),
@@ -217,6 +219,13 @@ def farkas(problem: LCP | MixedLCP, allowed: float) -> Vector | None:
     return v if refutes(problem, v, allowed) else None
 
 
+def largest_entries(M: sparse.sparray, axis: int) -> Vector:
+    """Of the columns (axis 0) or rows; 1 where there are none."""
+    largest: Vector = np.abs(M).max(axis=axis).toarray().ravel()
+    return np.where(largest > 0, largest, 1.0)
+
+
+@np.errstate(over="ignore", invalid="ignore")
 def refutes(problem: LCP | MixedLCP, v: Vector, allowed: float) -> bool:
     """Does v, of the signs that `farkas` asks for, prove it: is vᵀ w < 0 beyond rounding and beyond what is allowed?
 
