@@ -204,6 +204,17 @@ def test_a_proof_is_held_against_the_problem_itself_where_elimination_leaves_rou
 
 
 @pytest.mark.core
+def test_a_proof_knows_rows_that_are_parallel_but_for_a_little():
+    """w_0 + w_1 = 2⁻⁴² z_0 - 1 is not negative from z_0 = 2⁴² on, where there is a solution."""
+    step = 2.0**-42
+    problem = LCP([[-1.0, 1.0], [1.0 + step, -1.0]], [1.0, -2.0])
+    z = np.array([2.0**42, 2.0**42 - 1.0])
+    assert (problem.value(z) == 0).all()
+    answer = Lemke().solve(problem)
+    assert answer.solved or not answer.certificate.infeasible
+
+
+@pytest.mark.core
 def test_a_multiplier_of_a_mixed_problem_proves_it_in_its_own_rows():
     """z_0 free with z_0 - z_1 = -5, z_1 <= 1 below, and w_2 = z_0 - 3 >= 0 is asked: z_0 <= -4 says no."""
     M = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])

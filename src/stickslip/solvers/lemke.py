@@ -238,7 +238,8 @@ def refutes(problem: LCP | MixedLCP, v: Vector, allowed: float) -> bool:
     gain = float(problem.q @ v + reach[closed] @ end[closed])
     weight = float(np.abs(problem.q) @ np.abs(v) + size[closed] @ np.abs(end[closed]))
     short = 1e-9 * weight + allowed * float(np.abs(v).sum() + np.abs(reach).sum())
-    return bool((np.abs(reach) <= 1e-12 * size)[~closed].all() and gain < -short)
+    rounding = (problem.size + 2) * np.finfo(float).eps * size
+    return bool((np.abs(reach) <= rounding)[~closed].all() and gain < -short)
 
 
 @kernel
