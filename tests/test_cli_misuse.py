@@ -110,6 +110,8 @@ MISUSE = [
     ("solve", "problem.h5", "--save", "answer.txt"),
     ("solve", "problem.h5", "--save", "absent/answer.h5"),
     ("solve", "problem.h5", "--save", f"{LONG}.npz"),
+    ("demo", "--seed", "3"),
+    ("demo", "--seed", "0", "--figure", "demo.png"),
     ("jam", "rod", "--resolution", "1000000000"),
     ("jam", "rod", "--resolution", "-1"),
     ("jam", "rod", "--resolution", LONG),
@@ -219,6 +221,23 @@ def test_a_full_output_is_one_sentence(arguments):
     with open("/dev/full", "w") as full, process(*arguments, stdout=full) as writer:
         assert writer.stderr.read() == "stickslip: the output cannot be written (No space left on device)\n"
     assert writer.returncode == BAD_INPUT
+
+
+def test_a_limit_to_the_size_of_files_is_one_sentence_and_the_run_goes_on():
+    resource = pytest.importorskip("resource", reason="this system has no limits to the size of a file")
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, resource.RLIM_INFINITY))
+
+    settings = {"stdout": subprocess.DEVNULL, "preexec_fn": limited}
+    with process("run", "scene.yaml", "--duration", "20000", "--save", "run.h5", **settings) as writer:
+        assert writer.stderr.read() == "stickslip: run.h5: cannot be written (File too large)\n"
+    assert writer.returncode == BAD_INPUT
+    with ss.Trajectory.load("run.h5") as kept:
+        steps = len(kept)
+    assert steps > 0
+    result = run("run", "--resume", "run.h5", "--duration", f"{0.001 * (steps + 10):.3f}")
+    assert result.exit_code == 0, result.output
 
 
 def test_a_closed_output_changes_nothing():

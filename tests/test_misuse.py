@@ -277,7 +277,7 @@ CALLS: dict[str, dict[str, Callable[[], Any]]] = {
     "SystemSimulation.apply": {"body": lambda: loaded().bodies[1]},
     "SystemSimulation.position": {"body": lambda: loaded().bodies[1]},
     "SystemSimulation.rotation": {"body": lambda: loaded().bodies[1]},
-    "Trajectory.load": {"path": lambda: saved_run()},
+    "Trajectory.load": {"path": lambda: stopped_run()},
     "Trajectory.export": {"path": lambda: "replay.html"},
     "Trajectory.plot": {"path": lambda: "picture.svg"},
     "all_solutions": {"problem": lcp},
@@ -356,14 +356,20 @@ def saved_scene() -> str:
     return "good.yaml"
 
 
+@cache
+def bytes_of_a_run() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "run.h5")
+        ss.simulate(ground_and_box(), 0.02, 0.01, path=path).close()
+        return path.read_bytes()
+
+
 def stopped_run() -> str:
-    ss.simulate(ground_and_box(), 0.02, 0.01, path="stopped.h5")
-    return "stopped.h5"
-
-
-def saved_run() -> str:
-    run().save("good_run.h5")
-    return "good_run.h5"
+    """A file of its own for each call, which may go on with it, and leave it open."""
+    path = Path("stopped.h5")
+    path.unlink(missing_ok=True)
+    path.write_bytes(bytes_of_a_run())
+    return str(path)
 
 
 def product(a: float) -> float:

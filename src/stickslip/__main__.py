@@ -7,10 +7,11 @@ import sys
 def main() -> None:
     try:
         from stickslip.cli import main as command
+
+        command()
     except KeyboardInterrupt:
         sys.stderr.write("stickslip: stopped\n")
         sys.exit(130)
-    command()
 
 
 if __name__ == "__main__":

@@ -675,15 +675,17 @@ def paper(ctx: click.Context, name: str | None, figure: str | None) -> None:
     help="Where the picture goes.",
 )  # fmt: skip
 @click.option("--problems", is_flag=True, help="Instead of the box, solve a set of complementarity problems.")
-@click.option("--seed", default=0, show_default=True, help="For the random ones of --problems.")
+@click.option("--seed", type=int, help="For the random ones of --problems.  [default: 0]")
 @click.pass_context
-def demo(ctx: click.Context, figure: str, problems: bool, seed: int) -> None:
+def demo(ctx: click.Context, figure: str, problems: bool, seed: int | None) -> None:
     """A box slides and spins under eight formulations of friction: a table and a picture.
 
     Exit code 1 if a step, or a problem that has a solution, is not solved.
     """
+    if seed is not None and not problems:
+        raise InputError(f"demo: --seed is {seed}, and the box has nothing random, expected --problems with it")
     if problems:
-        solve_problems(ctx, figure, seed)
+        solve_problems(ctx, figure, seed or 0)
     else:
         slide_box(ctx, figure)
 

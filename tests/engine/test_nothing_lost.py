@@ -59,6 +59,7 @@ WRONG = {
     "raises": (raises(ZeroDivisionError("mine")), ZeroDivisionError, "mine"),
     "Ctrl-C": (raises(KeyboardInterrupt("now")), KeyboardInterrupt, "now"),
     "exit": (raises(SystemExit(3)), SystemExit, "3"),
+    "closed": (raises(GeneratorExit("mine")), GeneratorExit, "mine"),
     "nan": (
         lambda: ((np.nan, 0, 0), (0, 0, 0)),
         ss.InputError,
@@ -142,7 +143,7 @@ def test_a_system_whose_functions_return_what_is_no_number(what, wrong):
         assert len(run) == kept
 
 
-@pytest.mark.parametrize("wrong", ["raises", "Ctrl-C", "exit"])
+@pytest.mark.parametrize("wrong", ["raises", "Ctrl-C", "exit", "closed"])
 def test_a_system_whose_functions_go_wrong(wrong):
     what, error, _ = WRONG[wrong]
 
@@ -222,6 +223,32 @@ def test_speeds_beyond_all_reason_have_an_answer_or_a_sentence(speed):
     with contextlib.suppress(ss.RunFailed, ss.StepFailed, ss.InputError):  # each of one sentence
         run = ss.simulate(crate(velocity=(speed, 0, 0)), 0.01, DT)
         assert np.isfinite(run.position("crate")).all()
+
+
+@pytest.mark.parametrize(
+    ("gravity", "size", "force"), [(1e12, 0.2, 0), (1e100, 0.2, 0), (9.81, 1e-12, 0), (9.81, 0.2, 1e12)]
+)
+def test_a_step_in_which_a_body_falls_beyond_all_measure_is_refused(gravity, size, force):
+    """tol = 1e-8 of the way that it falls in a step is more than its size: it would sink into what it stands on."""
+    scene = ss.Scene(gravity=(0, 0, -gravity))
+    scene.add_plane(friction=0.5)
+    scene.add_box(size=size, mass=1.0, position=(0, 0, size / 2), name="crate")
+    scene.apply("crate", force=(force, 0, 0))
+    sentence = "carry 'crate' .* m in a step of 0.01 s, and tol 1e-08 of that is more than its own size, .* smaller dt"
+    for refused in (lambda: ss.simulate(scene, 0.1, 1e-2), lambda: ss.Simulation(scene, 1e-2)):
+        with pytest.raises(ss.InputError, match=sentence):
+            refused()
+    with pytest.raises(ss.InputError, match=sentence):
+        ss.ensemble(scene, 0.1, 1e-2, over={"crate.velocity.x": [0.0, 1.0]})
+
+
+def test_the_same_fall_in_small_steps_is_rest():
+    """A box under 1e12 m/s² in steps of 1e-8 s is one under 1 m/s² in steps of 10 ms."""
+    scene = ss.Scene(gravity=(0, 0, -1e12))
+    scene.add_plane(friction=0.5)
+    scene.add_box(size=0.2, mass=1.0, position=(0, 0, 0.1), name="crate")
+    run = ss.simulate(scene, 1e-6, 1e-8)
+    np.testing.assert_allclose(run.position("crate")[-1], (0, 0, 0.1), atol=1e-9)
 
 
 def test_ctrl_c_keeps_every_step_that_was_made():
@@ -383,6 +410,56 @@ def test_a_full_disk_ends_a_run_with_a_sentence():
     steps, finished = kept.split()
     assert int(steps) > 100
     assert finished == "False"
+
+
+SMALL = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import test_nothing_lost as t, stickslip as ss
+run = ss.simulate(t.crate(velocity=(1, 0, 0)), 0.01, t.DT)
+table = ss.sweep(t.half, over={"number": range(50)}, workers=1, progress=False)
+writers = {
+    "scene.yaml": lambda name: ss.save_scene(t.crate(), name), "problem.h5": lambda name: ss.save(t.large(), name),
+    "picture.png": run.plot, "page.html": run.export, "run.h5": run.save, "table.csv": table.save_csv,
+    "table.h5": table.save,
+}
+for name, write in writers.items():
+    write(name)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+for name, write in writers.items():
+    try:
+        write(name)
+        print(name, "was written")
+    except ss.FileError as error:
+        print(error)
+"""
+
+
+def half(number):
+    return {"half": number / 2}
+
+
+def large():
+    return ss.LCP(np.eye(40), -np.ones(40))
+
+
+def test_what_has_no_room_leaves_the_older_file():
+    """Scenes, problems, pictures, pages, runs and tables, each where files may have 100 bytes: one sentence, and what
+    was there is there still, and nothing beside it."""
+    pytest.importorskip("resource", reason="this system has no limits to the size of a file")
+    done = subprocess.run([sys.executable, "-c", SMALL, HERE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = ["scene.yaml", "problem.h5", "picture.png", "page.html", "run.h5", "table.csv", "table.h5"]
+    assert done.stdout.splitlines() == [f"{name}: cannot be written (File too large)" for name in names]
+    assert sorted(os.listdir()) == sorted(names)
+    assert ss.load_scene("scene.yaml").names == crate().names
+    np.testing.assert_array_equal(ss.load("problem.h5").q, large().q)
+    assert ss.Sweep.load("table.h5").done.size == 50
+    assert len(Path("table.csv").read_text().splitlines()) == 51
+    with ss.Trajectory.load("run.h5") as run:
+        assert len(run) == 10
+    assert Path("page.html").read_text().endswith("</html>\n")
+    assert Path("picture.png").read_bytes().endswith(b"IEND\xaeB`\x82")
 
 
 def test_errors_go_from_process_to_process():

@@ -708,6 +708,18 @@ def test_mixed_rows_agree_with_brute_force(make, count, largest):
         check_against_brute_force(make(rng, n), with_dimensions=n <= 3)
 
 
+@pytest.mark.core
+def test_a_continuum_that_is_narrow_one_way_ends_at_its_bounds_the_other_way():
+    """z_0 = z_1 between 0.3 and 0.5, and z_2 anything within 1e-12: a rectangle of which both sides are known."""
+    M = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    problem = MixedLCP(M, np.zeros(3), [-np.inf, 0.3, 0.05], [np.inf, 0.5, 0.05 + 1e-12])
+    (piece,) = all_solutions(problem).continua
+    assert piece.bounded
+    wide = np.abs(piece.directions[0]).argmax()
+    assert np.ptp(piece.extent[wide]) == pytest.approx(0.2 * np.sqrt(2), rel=1e-9)
+    assert np.ptp(piece.extent[1 - wide]) == pytest.approx(1e-12, rel=1e-3)
+
+
 def test_multipliers_that_are_not_unique_make_no_continuum():
     """Rows that differ by many decades leave a multiplier of a bound open: such a z is a point, not a line."""
     M = [

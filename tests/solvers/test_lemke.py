@@ -190,6 +190,44 @@ def test_a_free_variable_without_an_equation_makes_no_false_proof():
     assert solve(problem).require().x[0] >= 1 - 1e-9
 
 
+@pytest.mark.core
+def test_a_proof_is_held_against_the_problem_itself_where_elimination_leaves_rounding_alone():
+    """q = 0, so z = 0 solves it; M = a aᵀ with a free row leaves a Schur complement that is zero but for rounding."""
+    inf = np.inf
+    for seed in range(20):
+        a = 1e3 * np.random.default_rng(seed).standard_normal(6)
+        M = sparse.csr_array(np.outer(a, a))
+        problem = MixedLCP(M, np.zeros(6), [-inf, 0, 0, -inf, -inf, 0], [inf, inf, inf, 0.7, 1.4, 2])
+        answer = Lemke().solve(problem)
+        assert answer.certificate is None or not answer.certificate.infeasible
+        assert solve(problem).solved
+
+
+@pytest.mark.core
+def test_a_proof_knows_rows_that_are_parallel_but_for_a_little():
+    """w_0 + w_1 = 2⁻⁴² z_0 - 1 is not negative from z_0 = 2⁴² on, where there is a solution."""
+    step = 2.0**-42
+    problem = LCP([[-1.0, 1.0], [1.0 + step, -1.0]], [1.0, -2.0])
+    z = np.array([2.0**42, 2.0**42 - 1.0])
+    assert (problem.value(z) == 0).all()
+    answer = Lemke().solve(problem)
+    assert answer.solved or not answer.certificate.infeasible
+
+
+@pytest.mark.core
+def test_a_multiplier_of_a_mixed_problem_proves_it_in_its_own_rows():
+    """z_0 free with z_0 - z_1 = -5, z_1 <= 1 below, and w_2 = z_0 - 3 >= 0 is asked: z_0 <= -4 says no."""
+    M = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    problem = MixedLCP(M, [5.0, 0.0, -3.0], [-np.inf, -1.0, 0.0], [np.inf, 1.0, np.inf])
+    v = Lemke().solve(problem).certificate.multiplier
+    assert v[1] == 0
+    assert v[2] > 0
+    reach = M.T @ v
+    assert reach[0] == pytest.approx(0, abs=1e-14)
+    assert reach[2] == 0
+    assert problem.q @ v + abs(reach[1]) < 0  # the most that vᵀ w can be
+
+
 @pytest.mark.parametrize(("q", "none"), [(5e-11, False), (1e-9, True)])
 def test_a_proof_knows_how_wrong_eliminated_equations_may_be(q, none):
     # 1e-3 z_0 + q = 0 with z_0 free, and w_1 = z_0 >= 0: never exactly, but z = 0 has the residual q

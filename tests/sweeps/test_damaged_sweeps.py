@@ -76,7 +76,21 @@ def huge(file):
     file["measured"].create_dataset("distance", (6, 10**12), "f8", chunks=(1, 1024))
 
 
+def taken_for(kind):
+    """The same bytes, said to be other numbers."""
+
+    def change(file):
+        numbers = file["parameters/friction"][()]
+        del file["parameters/friction"]
+        file["parameters/friction"] = numbers.view(kind)
+
+    return change
+
+
 LIES = {
+    "numbers as integers": lying(taken_for("<i8")),
+    "numbers in another order of bytes": lying(taken_for(">f8")),
+    "numbers as others": lying(taken_for("<u8")),
     "fewer rows": lying(shorter),
     "another file": lying(linked(h5py.ExternalLink("other.h5", "/measured/distance"))),
     "another place": lying(linked(h5py.SoftLink("/seconds"))),

@@ -342,26 +342,36 @@ FULL = """
 import resource, sys
 import numpy as np
 import stickslip as ss
-resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+from throws import same
+most = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 def large(number):
-    return {"half": number / 2} if number < 50 else {"half": number / 2, "many": np.zeros(1000)}
+    return {"half": number / 2} if number < 50 else {"half": number / 2, "many": np.full(1000, number)}
 try:
-    ss.sweep(large, over={"number": range(100)}, out=sys.argv[1], workers=1)
+    found = ss.sweep(large, over={"number": range(100)}, out=sys.argv[1], workers=1)
+    same(found, ss.sweep(large, over={"number": range(100)}, workers=1))
+    print("the same")
 except ss.FileError as error:
     print(error)
 """
 
 
-def test_a_full_disk_is_one_sentence_and_keeps_what_is_there(tmp_path):
+def test_a_full_disk_in_the_middle_is_one_sentence_and_the_sweep_goes_on_where_there_is_room(tmp_path):
     pytest.importorskip("resource", reason="this system has no limits to the size of a file")
     out = tmp_path / "table.h5"
-    told = subprocess.run([sys.executable, "-c", FULL, str(out)], capture_output=True, text=True, check=False)
-    assert told.stdout.startswith(f"{out}: cannot be written")
-    assert told.stdout.count("\n") == 1
+
+    def sweep(room):
+        command = [sys.executable, "-c", FULL, str(out), str(room)]
+        ended = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        return ended.stdout
+
+    assert sweep(60_000) == f"{out}: cannot be written (File too large)\n"
     kept = ss.Sweep.load(out)
     assert kept.done.size > 10
     np.testing.assert_array_equal(kept["half"][kept.done], kept.done / 2)
     assert [path.name for path in tmp_path.iterdir()] == ["table.h5"]
+    assert sweep(10_000_000) == "the same\n"
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path):

@@ -194,7 +194,27 @@ def engine_of(
     method = checked_solver(owner, solver, formulation)
     model, state, drives = compile_scene(scene)
     start = state.copy()
-    return Engine(model, state, drives, dt, formulation, method, tol, **how), start
+    engine = Engine(model, state, drives, dt, formulation, method, tol, **how)
+    check_fall(owner, engine, scene.names, model.gravity)
+    return engine, start
+
+
+def check_fall(owner: str, engine: Engine, names: tuple[str, ...], gravity: np.ndarray) -> None:
+    """A step is right to tol of the speeds in it. Where gravity ((3,) or one for each copy) and constant forces carry a
+    body so far in a step that tol of that is more than its own size, nothing that it rests on holds it."""
+    model, h = engine.model, engine.h
+    size = np.zeros(model.kind.size)
+    np.maximum.at(size, model.shape_body, model.shape_bound)
+    with np.errstate(over="ignore"):
+        pull = np.linalg.norm(np.atleast_2d(gravity), axis=1).max(initial=0.0) * model.inverse_mass.any(axis=1)
+        way = (pull + np.linalg.norm(model.force * model.inverse_mass, axis=1)) * h * h
+        lost = np.flatnonzero((engine.tol * way > size) & (size > 0))
+    if lost.size:
+        body = lost[0]
+        raise InputError(
+            f"{owner}: gravity and forces carry {names[body]!r} {way[body]:.3g} m in a step of {h:g} s, and tol "
+            f"{engine.tol:g} of that is more than its own size, {size[body]:.3g} m, expected a smaller dt, tol or force"
+        )
 
 
 def in_words(engine: Engine) -> dict[str, Any]:

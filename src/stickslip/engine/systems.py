@@ -202,9 +202,7 @@ def chunks(stepper: Stepper, header: Header, watch: JamWatch | None, steps: int)
             if len(made) == BLOCK or clock.monotonic() - begun > BLOCK_SECONDS:
                 yield block()
                 begun = clock.monotonic()
-    except GeneratorExit:
-        raise
-    except BaseException:
+    except BaseException:  # also where this generator is closed at a yield: then all that was made is handed over
         if made:
             yield block()
         raise

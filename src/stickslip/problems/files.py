@@ -31,6 +31,7 @@ Equality rows of FCLIB (G, or V and R) and rolling friction (5 components a cont
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import os
 from collections.abc import Iterator
@@ -96,10 +97,22 @@ def check_hdf5(name: str) -> None:
 @checked(path=file_path)
 def save(problem: Saved, path: str | os.PathLike[str]) -> None:
     """Write the problem, exactly. The file appears complete or not at all, and replaces an older one at once."""
+    with made_whole(path) as file:
+        write_problem(file, problem)
+
+
+@contextlib.contextmanager
+def made_whole(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """A new HDF5 file, which takes the place of the one at `path` at once. It is made in memory: on a disk that is full
+    HDF5 would complain once for every dataset, and end the process."""
     import h5py
 
-    with replacing(path) as temporary, h5py.File(temporary, "x") as file:
-        write_problem(file, problem)
+    with replacing(path) as temporary:
+        whole = io.BytesIO()
+        with h5py.File(whole, "w") as file:
+            yield file
+        with open(temporary, "xb") as plain:
+            plain.write(whole.getbuffer())
 
 
 @dataclass

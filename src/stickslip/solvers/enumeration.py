@@ -1002,8 +1002,8 @@ def sharper(form: StandardForm, piece: Piece, tol: float) -> Piece:
     though another next to it is exact. So of each pair the smaller one is made zero, as long as that makes the residual
     smaller (Newton's method for min(left, right) = 0)."""
     while piece.dimension == 0 and piece.residual > SHARP * tol:
-        left, right = piece.slack[: form.pairs], piece.slack[form.pairs :]
-        again = piece_from(form, np.concatenate([left <= right, left > right]), 0, piece.left.copy(), piece.z.copy())
+        larger = piece.slack[: form.pairs] > piece.slack[form.pairs :]  # left than right; not where one is no number
+        again = piece_from(form, np.concatenate([~larger, larger]), 0, piece.left.copy(), piece.z.copy())
         close = np.abs(again.slack - piece.slack).max(initial=0.0) <= SAME * (1 + np.abs(piece.slack).max(initial=0.0))
         if not (close and again.residual < 0.5 * piece.residual):
             break
@@ -1154,7 +1154,7 @@ def continuum(form: StandardForm, piece: Piece) -> Continuum:
     directions, along = directions * turn, along @ np.linalg.inv(triangle) * turn
     slope = np.concatenate([along[:pairs], (form.M @ along)[:pairs]])[~piece.zero]
     slack = np.maximum(piece.slack[~piece.zero], 0.0)
-    steep = np.abs(slope) > SAME * np.abs(along).max()
+    steep = np.abs(slope) > SAME * np.abs(along).max(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.where(steep, -slack[:, None] / slope, np.nan)
     extent = np.array(

@@ -56,6 +56,8 @@ from stickslip.solvers.reduction import Reduced, expand_small, reduce, reduce_sm
 from stickslip.solvers.solution import Ray, Solution, conclude, expect, start_from
 from stickslip.solvers.status import MAX_ITER, NONFINITE, RAY, SOLVED, STALLED, Status
 
+Certify = Callable[[LCP | MixedLCP, float], Ray]  # of a ray: the problem, what is allowed, and its certificate
+
 REFACTOR = -1  # the kernel's word for: the eta file is full
 VALUES, TILT, PIVOT, REFINE = range(4)  # what a solve with B is for
 
@@ -84,7 +86,7 @@ class Lemke:
         if x0 is not None:
             start_from(problem, x0)
         if isinstance(problem, LCP):
-            reduced = Reduced(problem, lambda z: z, True)
+            reduced = Reduced(problem, lambda z: z)
         else:
             if self.covering is None and suits_one_call(problem):
                 answer = solve_small_mixed(self, problem, started)
@@ -106,11 +108,11 @@ class Lemke:
         z, ended, pivots, ray = run(self, reduced, refactor)
         x = reduced.expand(z)
         allowed = self.tol * residual_scale(problem)
-        certificate = None if ray is None or residual(problem, x) <= self.tol else ray(allowed)
+        certificate = None if ray is None or residual(problem, x) <= self.tol else ray(problem, allowed)
         return conclude(problem, self, x, ended, pivots_before + pivots, started, certificate)
 
 
-def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Status, int, Callable[[float], Ray] | None]:
+def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Status, int, Certify | None]:
     """One run on the scaled problem; of a ray, the way to its certificate."""
     problem, n = reduced.lcp, reduced.lcp.size
     limit = 1000 + 50 * n if settings.max_iter is None else settings.max_iter
@@ -133,7 +135,7 @@ def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Statu
             break
         factor = fresh
     z = basic_solution(basis, x, column)
-    ray = None if ended != RAY else partial(ray_of, reduced, basis, x, entering, direction, z, column)
+    ray = None if ended != RAY else partial(ray_of, basis, x, entering, direction, z, column)
     return z, Status(ended), pivots, ray
 
 
@@ -159,58 +161,85 @@ def covering(d: tuple[float, ...], n: int) -> Vector:
 
 
 def ray_of(
-    reduced: Reduced,
     basis: Integers,
     x: Vector,
     entering: int,
     change: Vector,
     z: Vector,
     column: Vector,
+    problem: LCP | MixedLCP,
     allowed: float,
 ) -> Ray:
-    """The ray along which nothing blocks, in the LCP's own numbers, and a proof of infeasibility if there is one.
-
-    `allowed` is by how much a row of what counts as a solution may be wrong. So may the equations that were eliminated,
-    which makes rows of the LCP wrong by their share in them.
+    """The ray along which nothing blocks, in the LCP's own numbers, and a proof that `problem` is infeasible if there
+    is one. Of an LCP the ray itself often is. `allowed` is by how much a row of what counts as a solution may be wrong.
     """
-    problem, n = reduced.lcp, reduced.lcp.size
+    n = z.size
     slope = np.zeros(2 * n + 1)
     slope[basis] = np.maximum(-change, 0.0)
     slope[entering] = 1.0
     dz = slope[n : 2 * n] * column
-    z0 = float(x[basis == 2 * n].sum())
-    proof = None
-    if reduced.exact:
-        wrong = allowed * (1.0 + reduced.leak())
-        proof = dz if refutes(problem, dz, allowed, wrong) else farkas(problem, allowed, wrong)
-    return Ray(z, dz, z0, float(slope[2 * n]), proof)
+    enough = isinstance(problem, LCP) and refutes(problem, dz, allowed)
+    return Ray(z, dz, float(x[basis == 2 * n].sum()), float(slope[2 * n]), dz if enough else farkas(problem, allowed))
 
 
-def farkas(problem: LCP, allowed: float, wrong: Vector | float) -> Vector | None:
-    """A v >= 0 with Mᵀ v <= 0 and qᵀ v = -1, by linear programming: then no z >= 0 has M z + q >= 0. None: no v."""
-    if problem.size > LARGEST_PROGRAM:
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite proves nothing
+def farkas(problem: LCP | MixedLCP, allowed: float) -> Vector | None:
+    """A proof, by linear programming, that no z within its bounds gives every row the sign that its bounds ask for.
+
+    Where only z_i >= l_i is asked, w_i >= 0 must be; where only z_i <= u_i, w_i <= 0; where nothing, w_i = 0; and w_i
+    may be anything where z_i has both bounds. So vᵀ w >= 0 for every v of such signs, whereas
+
+        vᵀ w = qᵀ v + (Mᵀ v)ᵀ z <= qᵀ v + uᵀ a - lᵀ b        with  Mᵀ v = a - b,  a, b >= 0,
+
+    where a_i = 0 if u_i, b_i = 0 if l_i is infinite. A v that makes the right-hand side -1 is the proof. None: no v.
+    """
+    n, lower, upper = problem.size, problem.lower, problem.upper
+    if n > LARGEST_PROGRAM:
         return None
-    row = np.abs(problem.M).max(axis=1)
-    row = row.toarray().ravel() if sparse.issparse(row) else row
-    row = np.where(row > 0, row, 1.0)  # rows of M and q in units of their largest entry
-    scaled = problem.M / row[:, None] if not sparse.issparse(problem.M) else sparse.diags_array(1 / row) @ problem.M
-    q, zero = problem.q / row, np.zeros(row.size)
-    found = linprog(np.ones(row.size), A_ub=scaled.T, b_ub=zero, A_eq=q[None], b_eq=[-1.0])
+    scaled = sparse.csc_array(problem.M).T  # rows and columns of M in units of their largest entries
+    row = largest_entries(scaled, 0)
+    scaled = scaled @ sparse.diags_array(1 / row)
+    column = largest_entries(scaled, 1)
+    above, below = np.isfinite(upper), np.isfinite(lower)
+    gain = np.concatenate([problem.q / row, (column * upper)[above], -(column * lower)[below]])
+    if not np.isfinite(gain).all():
+        return None
+    unit = sparse.csc_array(sparse.eye_array(n))
+    balance = sparse.hstack([sparse.diags_array(1 / column) @ scaled, -unit[:, above], unit[:, below]])
+    sides = above.sum() + below.sum()
+    found = linprog(
+        np.concatenate([below * 1.0 - above, np.zeros(sides)]),
+        A_eq=sparse.vstack([balance, sparse.csr_array(gain[None])]),
+        b_eq=np.concatenate([np.zeros(n), [-1.0]]),
+        bounds=[*zip(np.where(below, 0.0, -np.inf), np.where(above, 0.0, np.inf), strict=True), *[(0, None)] * sides],
+    )
     if found.status != 0:
         return None
-    v = np.maximum(found.x, 0.0) / row
-    return v if refutes(problem, v, allowed, wrong) else None
+    v = np.clip(found.x[:n], np.where(below, 0.0, -np.inf), np.where(above, 0.0, np.inf)) / row
+    return v if refutes(problem, v, allowed) else None
 
 
-def refutes(problem: LCP, v: Vector, allowed: float, wrong: Vector | float) -> bool:
-    """v >= 0, Mᵀ v <= 0 up to rounding, and qᵀ v < 0 beyond it and beyond what is allowed.
+def largest_entries(M: sparse.sparray, axis: int) -> Vector:
+    """Of the columns (axis 0) or rows; 1 where there are none."""
+    largest: Vector = np.abs(M).max(axis=axis).toarray().ravel()
+    return np.where(largest > 0, largest, 1.0)
 
-    Where z is at least -allowed and w = M z + q at least -wrong, -wrongᵀ v <= vᵀ w <= qᵀ v + allowed |Mᵀ v|₁.
+
+@np.errstate(over="ignore", invalid="ignore")
+def refutes(problem: LCP | MixedLCP, v: Vector, allowed: float) -> bool:
+    """Does v, of the signs that `farkas` asks for, prove it: is vᵀ w < 0 beyond rounding and beyond what is allowed?
+
+    Where each z is within its bounds and each w of its sign but for `allowed`, vᵀ w is at least -allowed |v|₁ and at
+    most as above plus allowed |Mᵀ v|₁. Against an infinite bound Mᵀ v must be zero up to rounding.
     """
-    reach, size = problem.M.T @ v, np.abs(problem.M).T @ v
-    gain, weight = float(problem.q @ v), float(np.abs(problem.q) @ v)
-    short = 1e-9 * weight + float((wrong * v).sum() + allowed * np.abs(reach).sum())
-    return bool((v >= 0).all() and (reach <= 1e-12 * size).all() and gain < -short)
+    reach, size = problem.M.T @ v, np.abs(problem.M).T @ np.abs(v)
+    end = np.where(reach > 0, problem.upper, problem.lower)
+    closed = np.isfinite(end)
+    gain = float(problem.q @ v + reach[closed] @ end[closed])
+    weight = float(np.abs(problem.q) @ np.abs(v) + size[closed] @ np.abs(end[closed]))
+    short = 1e-9 * weight + allowed * float(np.abs(v).sum() + np.abs(reach).sum())
+    rounding = (problem.size + 2) * np.finfo(float).eps * size
+    return bool((np.abs(reach) <= rounding)[~closed].all() and gain < -short)
 
 
 @kernel

@@ -29,7 +29,6 @@ from stickslip.problems.mixed import MixedLCP
 from stickslip.solvers.linear import SINGULAR, Factor, factorise
 
 Integers = NDArray[np.int64]
-MOST_EQUATIONS = 1000  # up to which `leak` is computed; it is inf of more
 
 
 class Reduced(NamedTuple):
@@ -37,10 +36,6 @@ class Reduced(NamedTuple):
 
     lcp: LCP
     expand: Callable[[Vector], Vector]  # the mixed problem's z from the LCP's
-    exact: bool  # no free variable was set to zero: if the LCP has no solution, nor has the mixed problem
-    leak: Callable[[], Vector | float] = (
-        float  # by how much rows are wrong where each equation left out is wrong by one
-    )
 
 
 def reduce(problem: MixedLCP) -> Reduced | None:
@@ -60,14 +55,14 @@ def reduce(problem: MixedLCP) -> Reduced | None:
     eliminated = eliminate(M, q, is_free)
     if eliminated is None:
         return None
-    lcp, fill, exact, leak = eliminated
+    lcp, fill = eliminated
 
     def expand(z: Vector) -> Vector:
         full = base.copy()
         full[kept] += sign * fill(z)[: kept.size]
         return np.clip(full, lower, upper)
 
-    return Reduced(lcp, expand, exact, leak)
+    return Reduced(lcp, expand)
 
 
 def flipped(M: Matrix, kept: Integers, sign: Vector) -> Matrix:
@@ -97,7 +92,7 @@ def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> Reduced | Non
     """The LCP in the rows C that are not free, after a principal pivot on the free ones."""
     F, C = np.flatnonzero(is_free), np.flatnonzero(~is_free)
     if F.size == 0:
-        return Reduced(LCP(M, q), lambda z: z, True)
+        return Reduced(LCP(M, q), lambda z: z)
     rows, columns, swapped = F, F, np.zeros(0, np.int64)
     inverse = invert(M, F, F)
     if inverse is None:
@@ -121,15 +116,7 @@ def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> Reduced | Non
         full[columns] = inverse(w[rows]) - gain @ full[rest] - offset
         return full
 
-    def leak() -> Vector | float:
-        if rows.size > MOST_EQUATIONS:
-            return np.inf
-        unit = sparse.eye_array(rows.size, format="csr") if sparse.issparse(M) else np.eye(rows.size)
-        of_w = as_dense(inverse(unit))[:, ~np.isin(rows, swapped)]  # z_α per w of the equations
-        through = [np.abs(across @ of_w).sum(axis=1), np.abs(of_w[columns.size - swapped.size :]).sum(axis=1)]
-        return np.concatenate(through)
-
-    return Reduced(LCP(S, s), fill, columns.size == F.size + swapped.size, leak)
+    return Reduced(LCP(S, s), fill)
 
 
 def with_swapped(

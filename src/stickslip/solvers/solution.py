@@ -52,7 +52,9 @@ class Ray:
 
     Where `multiplier` is not None it proves that no z >= 0 has M z + q >= 0 at all (Farkas): v >= 0, Mᵀ v <= 0, qᵀ v <
     0, the last by so much that no z has a residual of tol either. Otherwise the ray says that this method found
-    nothing, not that nothing exists. For a MixedLCP all of it is in the variables of the LCP it was reduced to.
+    nothing, not that nothing exists. For a MixedLCP the ray is in the variables of the LCP it was reduced to, and the
+    multiplier in its own rows: vᵀ w < 0 for all z between the bounds, where the signs of w that they ask for make it
+    positive (`farkas` in lemke.py).
     """
 
     z: Vector

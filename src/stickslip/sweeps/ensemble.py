@@ -27,7 +27,7 @@ from stickslip.engine.engine import Engine, StepNotSolved
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.rows import FOUND, room_to_record
 from stickslip.engine.running import count_steps, progress_bar
-from stickslip.engine.simulate import failure
+from stickslip.engine.simulate import check_fall, failure
 from stickslip.engine.threads import one_thread
 from stickslip.engine.trajectory import Named, index_of, kinetic_energy, potential_energy
 from stickslip.errors import InputError
@@ -179,6 +179,7 @@ def ensemble(
             own, state.copy(), drives, float(dt), formulation, solver or formulation.solver, tol, keep_going, scheme,
             accept, effort,
         )  # fmt: skip
+        check_fall("ensemble", engine, scene.names, gravity if len(gravity) else own.gravity)
         return Member(engine, scene.names, copies._replace(made=copies.made.copy()))
 
     reasons = run_copies(len(plan), member, threads or cores(), progress)

@@ -31,12 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError, reading, replacing, writing
-from stickslip.problems.files import check_held, own_node, readable
+from stickslip.problems.files import check_held, made_whole, own_node, readable
 from stickslip.texts import fixed, text_of
 
 FORMAT, FORMAT_VERSION = "stickslip sweep", 2
 WAITS, DONE, FAILED = range(3)
 LONGEST = 240  # bytes of a text
+KINDS = tuple(map(np.dtype, (np.float64, np.int8, np.uint32)))  # of numbers: the same bytes as others are others
 SLASH = "\u2215"  # in names, where HDF5 would make a folder
 
 Column = NDArray[Any]
@@ -239,12 +240,9 @@ def stretches(numbers: Sequence[int]) -> list[slice]:
 
 
 def write_table(table: Table, path: str | os.PathLike[str]) -> None:
-    """A file appears complete or not at all, and replaces an older one at once. It is made in memory: on a disk that is
-    full HDF5 would complain once for every column, and we do so once."""
-    import h5py
-
-    about, whole = table.about, io.BytesIO()
-    with h5py.File(whole, "w") as file:
+    """A file appears complete or not at all, and replaces an older one at once."""
+    about = table.about
+    with made_whole(path) as file:
         said = {"format": FORMAT, "version": import_module("stickslip").__version__} | {
             name: getattr(about, name) for name in ("what", "digest", "keep")
         }
@@ -257,8 +255,6 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
             file[name] = column
         file["check"] = checksums(columns, range(len(table)))
         file.attrs["check"] = checksum_of_parameters(table.parameters)
-    with replacing(path) as temporary, open(temporary, "xb") as plain:
-        plain.write(whole.getbuffer())
 
 
 def checksums(columns: Mapping[str, Column], rows: Sequence[int]) -> Column:
@@ -313,7 +309,8 @@ def own_column(file: Any, path: str, rows: int | None) -> Column:
     """A column of the file itself, all of it in the file, of as many rows as there are runs."""
     dataset = own_node(file, path)
     with readable(f"/{path}"):
-        if not getattr(dataset, "shape", ()) or dataset.dtype.kind not in "fiuS":  # a group has none, nor has a type
+        # a group has no shape, nor has a type
+        if not getattr(dataset, "shape", ()) or not (dataset.dtype in KINDS or dataset.dtype.kind == "S"):
             raise InputError(f"/{path} is missing, expected a column of numbers or texts")
     if rows is not None and dataset.shape[0] != rows:
         raise InputError(f"/{path} has {dataset.shape[0]} rows, expected {rows}, as there are runs")
