@@ -8,7 +8,6 @@ import pytest
 import stickslip as ss
 from stickslip.collision.broadphase import find_contacts, workspace
 from stickslip.collision.contacts import room_for
-from stickslip.dynamics.held import set_out
 from stickslip.engine import outside
 from stickslip.engine.ahead import NOTABLE
 from stickslip.engine.apart import LEFT, part
@@ -24,7 +23,6 @@ def parted(scene):
     engine.look_ahead()
     work = engine.work
     work.count[FOUND] = 0
-    set_out(work.held, state, 0.0, work.answer.v, work.share)
     assert part(state, engine.rules.law, work)
     return state
 

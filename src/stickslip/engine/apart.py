@@ -11,10 +11,10 @@ measure it, with
 by Gauss–Seidel, and again from where they are then. No velocity changes, so no kinetic energy comes of it.
 
 Joints hold: M⁻¹ is then the upper left block of the inverse of (1) in dynamics/articulated.py, so that G d = 0 with
-the rows G of the joints. What an impulse does is told by its G at the nodes of their factors, as in a step
-(engine/rows.py), and after each round joints are put exactly where they belong. Joints also bend the way of bodies
-within a step, in a chain that runs over an edge in every one. Rows of velocities do not make up for that, for (1) of
-engine/ahead.py may stop a point and not push it: most of what is left there is this.
+the rows G of the joints where they are then. What an impulse does is told by its G at the nodes of their factors, as in
+a step (engine/rows.py), and after each round joints are put exactly where they belong. Joints also bend the way of
+bodies within a step, in a chain that runs over an edge in every one. Rows of velocities do not make up for that, for
+(1) of engine/ahead.py may stop a point and not push it: most of what is left there is this.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import math
 from stickslip.collision.broadphase import find_contacts
 from stickslip.collision.contacts import AT_THE_END
 from stickslip.dynamics.contact_rows import fill_side
-from stickslip.dynamics.held import correct, displace
+from stickslip.dynamics.held import articulate, correct, displace, set_out
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.rotations import turn
 from stickslip.engine.ahead import DEEP, GROWS, NOTABLE, first_of_pair
@@ -81,7 +81,7 @@ def part(state, law, work):
         deepest = overlaps(law, work, seen)
         if deepest == 0.0:
             return True
-        if joints and not follow_joints(state.position, work, seen):
+        if joints and not follow_joints(state, law.h, work, seen):
             return False
         shift(state.position, work, seen, joints, deepest)
         for b in range(d.shape[0]):
@@ -116,20 +116,22 @@ def overlaps(law, work, seen):
 
 
 @bare
-def follow_joints(position, work, seen):
-    """G of the contacts seen at the end of the step, at the nodes of the bodies that joints hold; z is zero there.
-    False where there is no room for it."""
+def follow_joints(state, h, work, seen):
+    """The factors of the joints at the state, and G of the contacts seen at the nodes of the bodies that they hold; z
+    is zero there. False where there is no room for it."""
     held, ahead, rows, frame, at = work.held, work.ahead, work.slabs.rows, work.frame, 0
     for k in range(seen):
         rows.body[k, 0], rows.body[k, 1] = work.surfaces.body[ahead.shape_a[k]], work.surfaces.body[ahead.shape_b[k]]
         for r in range(3):
             frame[0, r] = ahead.normal[k, r]
         for side in range(2):
-            centre = position[rows.body[k, side]]
+            centre = state.position[rows.body[k, side]]
             fill_side(ahead.point[k], centre, 1.0 - 2.0 * side, frame, rows.jacobian[k, side, :1])
     work.count[NEEDED] = measure(seen, work.free, held.tree.node, held.tree.path, rows.body)
     if work.count[NEEDED] > rows.place.size:
         return False
+    articulate(held, state, h)
+    set_out(held, state, 0.0, work.answer.v, work.share)  # from where they are
     for k in range(seen):
         rows.start[k] = at
         at = fill_nodes(False, work.free, held, rows.body[k], rows.jacobian[k], at, rows.place, rows.G)
