@@ -117,6 +117,40 @@ def conveyor() -> Case:
     return Case("conveyor", "machine", scene, 5e-3, 400, checks, gain=None)
 
 
+def chain(scene: ss.Scene, links: int, height: float) -> None:
+    """Capsules along x in a wave, joined end to end, with their middle over the origin."""
+    pitch, last = 0.1, None
+    for k in range(links):
+        x, wave = pitch * (k - 0.5 * (links - 1)), 0.02
+        place, turn = (x, wave * math.sin(k), height), ((0, 1, 0), 0.5 * math.pi)
+        link = scene.add_capsule(0.02, 0.06, mass=0.05, position=place, orientation=turn, friction=0.3)
+        if last is not None:
+            scene.add_ball(link, last, position=(x - 0.5 * pitch, wave * math.sin(k - 0.5), height))
+            scene.set_pair(link, last, collide=False)
+        last = link
+
+
+def chain_on_pegs() -> Case:
+    """A chain falls on two pegs, hangs between them, and slides off."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.5)
+    for x in (-0.35, 0.3):
+        peg = ((1, 0, 0), 0.5 * math.pi)
+        scene.add_cylinder(0.06, 0.5, static=True, position=(x, 0, 0.8), orientation=peg, friction=0.3)
+    chain(scene, 20, 1.0)
+    return Case("chain-on-pegs", "machine", scene, 4e-3, 500)
+
+
+def chain_on_boxes() -> Case:
+    """A chain falls on twelve boxes."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.5)
+    for k in range(12):
+        scene.add_box(0.15, mass=1.0, position=(0.3 * (k % 4) - 0.45, 0.3 * (k // 4) - 0.3, 0.075))
+    chain(scene, 30, 0.6)
+    return Case("chain-on-boxes", "machine", scene, 3e-3, 500)
+
+
 MACHINES = (
     lambda: of_setting(chain100()),
     lambda: of_setting(fourbar()),
@@ -127,5 +161,7 @@ MACHINES = (
     shaken_gripper,
     slider_crank,
     rope_bridge,
+    chain_on_pegs,
+    chain_on_boxes,
     conveyor,
 )

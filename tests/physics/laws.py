@@ -1,11 +1,14 @@
-"""What the laws of this folder are tried on: every formulation of friction."""
+"""What the laws of this folder are tried on, every formulation of friction, and what several of them measure."""
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import stickslip as ss
+from stickslip.collision.broadphase import find_contacts, workspace
+from stickslip.collision.contacts import room_for
 from stickslip.engine.names import FORMULATIONS as NAMED
+from stickslip.scene.compile import compile_scene
 
 G = 9.81
 
@@ -53,3 +56,14 @@ def momenta(run):
         linear += p
         angular += np.cross(centre, p) + turn.apply(spin @ header.inertia[i].T)
     return linear, angular
+
+
+def deepest(scene, run):
+    """The deepest overlap of a run, by the collision of its poses alone."""
+    model = compile_scene(scene)[0]
+    room, reach = room_for(512), np.zeros(model.kind.size)
+    depths = []
+    for k in range(len(run) + 1):
+        found = find_contacts(run.state(k), reach, workspace(model), room)
+        depths.append(-room.gap[:found].min(initial=0.0))
+    return max(depths)

@@ -4,25 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from laws import deepest
 from scipy.spatial.transform import Rotation
 
 import stickslip as ss
-from stickslip.collision.broadphase import find_contacts, workspace
-from stickslip.collision.contacts import room_for
-from stickslip.scene.compile import compile_scene
 
 RADIUS, THICK, TILT = 0.0375, 0.006, 0.5
-
-
-def deepest(scene, run):
-    """The deepest overlap of a run, by the collision of its poses alone."""
-    model = compile_scene(scene)[0]
-    room, reach = room_for(64), np.zeros(model.kind.size)
-    depths = []
-    for k in range(len(run) + 1):
-        found = find_contacts(run.state(k), reach, workspace(model), room)
-        depths.append(-room.gap[:found].min(initial=0.0))
-    return max(depths)
 
 
 def euler_disk(plane_first):

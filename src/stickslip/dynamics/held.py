@@ -341,8 +341,9 @@ def fasten(held, state, h, v):
 @bare
 def try_to_fasten(held, trial):
     """(2) for a trial, whose bodies have moved already: positions alone, with the rows and factors as they are. Its d
-    is left in `set_out`."""
+    is left in `set_out`. Returns whether joints hold then."""
     rows, before, wanted, tree, set_out, way = held.rows, held.before, held.wanted, held.tree, held.set_out, held.way
+    largest = np.inf
     for i in range(before.size):
         before[i] = rows.error[i]
     for k in range(tree.size.size):
@@ -365,6 +366,7 @@ def try_to_fasten(held, trial):
                 set_out[tree.body[k], r] += way[tree.body[k], r]
     for i in range(before.size):
         rows.error[i] = before[i]
+    return not largest > NOTABLE
 
 
 @bare

@@ -8,8 +8,13 @@ measure it, with
 
     ψ + J d >= -a,            d = M⁻¹ Jᵀ λ,   0 <= λ  ⊥  ψ + a + J d >= 0                                        (1)
 
-by Gauss–Seidel, and again from where they are then. No velocity changes, so no kinetic energy comes of it. Bodies that
-joints hold stay where they are.
+by Gauss–Seidel, and again from where they are then. No velocity changes, so no kinetic energy comes of it.
+
+Joints hold: M⁻¹ is then the upper left block of the inverse of (1) in dynamics/articulated.py, so that G d = 0 with
+the rows G of the joints where they are then. What an impulse does is told by its G at the nodes of their factors, as in
+a step (engine/rows.py), and after each round joints are put exactly where they belong. Joints also bend the way of
+bodies within a step, in a chain that runs over an edge in every one. Rows of velocities do not make up for that, for
+(1) of engine/ahead.py may stop a point and not push it: most of what is left there is this.
 """
 
 from __future__ import annotations
@@ -18,15 +23,19 @@ import math
 
 from stickslip.collision.broadphase import find_contacts
 from stickslip.collision.contacts import AT_THE_END
+from stickslip.dynamics.contact_rows import fill_side
+from stickslip.dynamics.held import articulate, correct, displace, set_out
+from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.rotations import turn
-from stickslip.engine.ahead import NOTABLE, first_of_pair
-from stickslip.engine.prepare import approach
+from stickslip.engine.ahead import DEEP, GROWS, NOTABLE, first_of_pair
+from stickslip.engine.prepare import approach, fill_nodes, let_go, measure
+from stickslip.engine.rows import FOUND, NEEDED
 from stickslip.engine.sweep import cone_distance
 from stickslip.friction.terms import recovered
 from stickslip.jit import bare
 
 ROUNDS, SWEEPS = 10, 300  # of (1) at most, and of Gauss–Seidel in each
-LEFT = 0.5  # times what is notable: overlaps beyond a that are left
+LEFT = 0.5  # times what is notable: overlaps beyond a that are left; GROWS where joints hold a body and it is deep
 ALIKE = 1e-3  # of the deepest: corrections that end sweeps
 
 
@@ -62,57 +71,136 @@ def carried_off(member, n, body, radius, width, h, mu, shift, scale, p, u):
 
 
 @bare
-def part(
-    state, bodies, free, node, width, law, shape_body, contacts, found, collision, reach, ahead, d, impulse, let_be
-):  # fmt: skip
-    """Move bodies by (1); `contacts` are those of the start of the step, and the last arrays room for anything."""
-    for b in range(reach.size):
-        reach[b] = 0.0
+def part(state, law, work):
+    """Move bodies by (1). False where there is not enough room for that; NEEDED says how much."""
+    d, node, joints = work.answer.free, work.held.tree.node, work.held.wanted.size > 0
+    for b in range(work.gain.size):
+        work.gain[b] = 0.0
     for _ in range(ROUNDS):
-        seen = min(find_contacts(state, reach, collision, ahead), ahead.gap.size)
-        deepest, at = 0.0, 0
-        for k in range(seen):
-            a, b = ahead.shape_a[k], ahead.shape_b[k]
-            at = first_of_pair(contacts, found, at, a, b)
-            thick = min(thickness(width, bodies.radius, shape_body[a]), thickness(width, bodies.radius, shape_body[b]))
-            notable = NOTABLE * thick
-            let_be[k], impulse[k] = notable, 0.0
-            m = at
-            while m < found and contacts.shape_a[m] == a and contacts.shape_b[m] == b:
-                if contacts.feature[m] < AT_THE_END:
-                    let_be[k] = max(let_be[k], -min(contacts.gap[m] - law.h * recovered(law, contacts.gap[m]), 0.0))
-                m += 1
-            if -ahead.gap[k] > let_be[k] + LEFT * notable:
-                deepest = max(deepest, -ahead.gap[k])
+        seen = min(find_contacts(state, work.gain, work.collision, work.ahead), work.ahead.gap.size)
+        deepest = overlaps(law, work, seen)
         if deepest == 0.0:
-            return
+            return True
+        if joints and not follow_joints(state, law.h, work, seen):
+            return False
+        shift(state.position, work, seen, joints, deepest)
         for b in range(d.shape[0]):
-            for r in range(6):
-                d[b, r] = 0.0
-        for _ in range(SWEEPS):
-            moved = 0.0
-            for k in range(seen):
-                a, b = shape_body[ahead.shape_a[k]], shape_body[ahead.shape_b[k]]
-                x, n = ahead.point[k], ahead.normal[k]
-                own = shifted(bodies, free, node, state.position, a, x, n, 0.0, d) + shifted(
-                    bodies, free, node, state.position, b, x, n, 0.0, d
-                )
-                if not own > 0.0:
-                    continue
-                gap = ahead.gap[k] + let_be[k] + approach(x, n, state.position, d, a, b)
-                step = max(impulse[k] - gap / own, 0.0) - impulse[k]
-                if step != 0.0:
-                    impulse[k] += step
-                    moved = max(moved, abs(step) * own)
-                    shifted(bodies, free, node, state.position, a, x, n, step, d)
-                    shifted(bodies, free, node, state.position, b, x, n, -step, d)
-            if moved <= ALIKE * deepest:
-                break
-        for b in range(d.shape[0]):
-            if free[b] and node[b] < 0:
+            if work.free[b] and node[b] < 0:
                 for r in range(3):
                     state.position[b, r] += d[b, r]
                 turn(state.quaternion[b], 1.0, d[b, 3], d[b, 4], d[b, 5])
+        if joints:
+            move_held(state, law.h, work, seen)
+    return True
+
+
+@bare
+def overlaps(law, work, seen):
+    """a of (1) for the contacts seen at the end of the step. Returns the deepest overlap that is deeper, or 0."""
+    contacts, ahead, body, node = work.contacts, work.ahead, work.surfaces.body, work.held.tree.node
+    width, radius, let_be, deepest, at = work.width, work.bodies.radius, work.answer.after, 0.0, 0
+    for k in range(seen):
+        a, b = ahead.shape_a[k], ahead.shape_b[k]
+        at = first_of_pair(contacts, work.count[FOUND], at, a, b)
+        notable = NOTABLE * min(thickness(width, radius, body[a]), thickness(width, radius, body[b]))
+        let_be[k], m = notable, at
+        while m < work.count[FOUND] and contacts.shape_a[m] == a and contacts.shape_b[m] == b:
+            if contacts.feature[m] < AT_THE_END:
+                let_be[k] = max(let_be[k], -min(contacts.gap[m] - law.h * recovered(law, contacts.gap[m]), 0.0))
+            m += 1
+        bent = node[body[a]] >= 0 or node[body[b]] >= 0
+        left = GROWS if bent and -ahead.gap[k] > DEEP * notable else LEFT
+        if -ahead.gap[k] > let_be[k] + left * notable:
+            deepest = max(deepest, -ahead.gap[k])
+    return deepest
+
+
+@bare
+def follow_joints(state, h, work, seen):
+    """The factors of the joints at the state, and G of the contacts seen at the nodes of the bodies that they hold; z
+    is zero there. False where there is no room for it."""
+    held, ahead, rows, frame, at = work.held, work.ahead, work.slabs.rows, work.frame, 0
+    for k in range(seen):
+        rows.body[k, 0], rows.body[k, 1] = work.surfaces.body[ahead.shape_a[k]], work.surfaces.body[ahead.shape_b[k]]
+        for r in range(3):
+            frame[0, r] = ahead.normal[k, r]
+        for side in range(2):
+            centre = state.position[rows.body[k, side]]
+            fill_side(ahead.point[k], centre, 1.0 - 2.0 * side, frame, rows.jacobian[k, side, :1])
+    work.count[NEEDED] = measure(seen, work.free, held.tree.node, held.tree.path, rows.body)
+    if work.count[NEEDED] > rows.place.size:
+        return False
+    articulate(held, state, h)
+    set_out(held, state, 0.0, work.answer.v, work.share)  # from where they are
+    for k in range(seen):
+        rows.start[k] = at
+        at = fill_nodes(False, work.free, held, rows.body[k], rows.jacobian[k], at, rows.place, rows.G)
+        let_go(
+            work.free, work.bodies.root_mass, work.bodies.root, work.sign, rows.body[k], rows.jacobian[k], 0,
+            rows.start[k], at, rows.place, rows.G,
+        )  # fmt: skip
+    rows.start[seen] = at
+    for b in range(work.answer.z.shape[0]):
+        for r in range(6):
+            work.answer.z[b, r] = 0.0
+    return True
+
+
+@bare
+def move_held(state, h, work, seen):
+    """Move bodies that joints hold by the pushes of (1), and joints to where they belong."""
+    held, rows, impulse = work.held, work.slabs.rows, work.answer.u
+    for k in range(seen):
+        for side in range(2):
+            i = held.tree.node[rows.body[k, side]]
+            if i >= 0:
+                for r in range(6):
+                    held.factors.x[i, r] += rows.jacobian[k, side, 0, r] * impulse[k]
+    for i in range(held.wanted.size):
+        held.wanted[i] = 0.0
+    displace(held, state, 0.0)
+    correct(held, state, h, 1.0 - RECOVERY, 0.0, work.answer.v)
+
+
+@bare
+def shift(position, work, seen, joints, deepest):
+    """λ and d of (1) for the contacts seen, d of bodies that joints hold as z at the nodes of their factors alone."""
+    bodies, ahead, free, node, sign = work.bodies, work.ahead, work.free, work.held.tree.node, work.sign
+    d, impulse, let_be, z, body = work.answer.free, work.answer.u, work.answer.after, work.answer.z, work.surfaces.body
+    start, place, G = work.slabs.rows.start, work.slabs.rows.place, work.slabs.rows.G
+    for b in range(d.shape[0]):
+        for r in range(6):
+            d[b, r] = 0.0
+    for k in range(seen):
+        impulse[k] = 0.0
+    for _ in range(SWEEPS):
+        moved = 0.0
+        for k in range(seen):
+            a, b = body[ahead.shape_a[k]], body[ahead.shape_b[k]]
+            x, n = ahead.point[k], ahead.normal[k]
+            own = shifted(bodies, free, node, position, a, x, n, 0.0, d) + shifted(
+                bodies, free, node, position, b, x, n, 0.0, d
+            )
+            gap = ahead.gap[k] + let_be[k] + approach(x, n, position, d, a, b)
+            if joints:
+                for t in range(start[k], start[k + 1]):
+                    for r in range(6):
+                        own += sign[place[t]] * G[t, 0, r] ** 2
+                        gap += G[t, 0, r] * z[place[t], r]
+            if not own > 0.0:
+                continue
+            step = max(impulse[k] - gap / own, 0.0) - impulse[k]
+            if step != 0.0:
+                impulse[k] += step
+                moved = max(moved, abs(step) * own)
+                shifted(bodies, free, node, position, a, x, n, step, d)
+                shifted(bodies, free, node, position, b, x, n, -step, d)
+                if joints:
+                    for t in range(start[k], start[k + 1]):
+                        for r in range(6):
+                            z[place[t], r] += sign[place[t]] * G[t, 0, r] * step
+        if moved <= ALIKE * deepest:
+            break
 
 
 @bare

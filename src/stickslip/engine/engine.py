@@ -129,9 +129,14 @@ class Engine:
         for array, value in zip(self.state, state, strict=True):
             array[:] = value
         self.memory, self.made, self.box = memory, made, None
-        begin(
-            self.state.copy(), self.rules, self.work, self.memory
-        )  # a copy: that it keeps to its joints is to change no bit of it
+        self.factorise()
+
+    def factorise(self) -> None:
+        """The factors of the joints where the next step starts, those that the one before left, to the same bits."""
+        if self.work.held.wanted.size:
+            begin(
+                self.state.copy(), self.rules, self.work, self.memory
+            )  # a copy: that it keeps to its joints is to change no bit of it
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""
@@ -200,6 +205,7 @@ class Engine:
         """What the loop ended for, room or the impulses of an island; returns the island to go on from."""
         if ended == Ended.NO_ROOM:
             self.enlarge()
+            self.factorise()  # anew: a step that is found to need room at its end has others
             return FRESH
         if ended == Ended.ASKS:
             self.tell_friction()

@@ -130,18 +130,15 @@ def find_shares(state, rules, work):
 
 @inlined
 def finish(state, rules, work, memory, record, k):
-    """Make the step whose velocities and shares are known, and write it down as step k of the record. False where
-    joints come apart by more than is accepted: the state is as it was, ISLAND the joint, the residual by how much."""
+    """Make the step whose velocities and shares are known, and write it down as step k of the record. False, with the
+    state as it was, where there is not enough room (NEEDED says how much), and where joints come apart by more than is
+    accepted: ISLAND is the joint, the residual by how much."""
     h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
     n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
     note_contacts(
         record, record.contact_start[k], work.contacts, work.count[FOUND], work.surfaces.material,
         work.surfaces.friction_static, bodies.planar, rows.part, rows.frame, rows.jacobian.shape[2], rules.swept,
         answer.state, rules.tol, law.mu, law.scale, answer.p, answer.after, work.frame,
-    )  # fmt: skip
-    remember(
-        memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
-        work.islands.swept, work.islands.hard, answer.waited, answer.start, answer.p,
     )  # fmt: skip
     record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
     deep = not rules.euler and rules.law.stabilised == GAP and ends_deep(rules, work)
@@ -157,11 +154,14 @@ def finish(state, rules, work, memory, record, k):
             fasten(held, state, h, answer.v)
         if deep:
             orient_all(bodies)
-            part(
-                state, bodies, work.free, held.tree.node, work.width, rules.law, work.surfaces.body, work.contacts,
-                work.count[FOUND], work.collision, work.gain, work.ahead, answer.free, answer.u, answer.after,
-            )  # fmt: skip
+            if not part(state, rules.law, work):
+                put(work.trial, state)
+                return False
         arrive(bodies, state, answer.v)
+    remember(
+        memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
+        work.islands.swept, work.islands.hard, answer.waited, answer.start, answer.p,
+    )  # fmt: skip
     if held.wanted.size > 0:
         keep_joints(held, memory.joint)
         articulate_braced(held, state, h, memory.joint, state.velocity)

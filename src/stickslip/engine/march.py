@@ -38,6 +38,7 @@ from stickslip.engine.rows import (
     LOOKS,
     METHOD,
     MISSED,
+    NEEDED,
     SEEN,
     STATUS,
     TRIES,
@@ -119,8 +120,8 @@ def march(state, rules, work, memory, record, first, island):
                 if work.held.wanted.size > 0:
                     set_out(work.held, state, rules.law.h, work.answer.v, work.share)
                 move(work.bodies, work.trial, rules.law.h, work.answer.v, work.share)
-                if work.held.wanted.size > 0:
-                    try_to_fasten(work.held, work.trial)
+                if work.held.wanted.size > 0 and not try_to_fasten(work.held, work.trial):
+                    count[LOOKS] = MOST_LOOKS  # the step may end elsewhere
                 seen = find_contacts(work.trial, work.gain, work.collision, work.ahead)
                 missed = count[MISSED]
                 count[MISSED] = note_missed(
@@ -139,7 +140,7 @@ def march(state, rules, work, memory, record, first, island):
                 break
             count[LIMITS] = 1  # once more, with all limits
         if not finish(state, rules, work, memory, record, k):
-            return k, LOOSE
+            return k, NO_ROOM if count[NEEDED] > work.rows.place.size else LOOSE
     return record.residual.size, DONE
 
 

@@ -278,9 +278,11 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
 
 
 def least_widths(model: Model) -> Floats:
-    """(nb,) of the shapes of a body; inf for planes, and for balls about their centres of mass, which turn unseen."""
-    kind, size = model.shape, model.shape_size
+    """(nb,) of the shapes of a body; inf for planes, and for balls about their centres of mass, which turn unseen,
+    unless joints bend their way."""
+    kind, size, held = model.shape, model.shape_size, np.concatenate([model.joint_a, model.joint_b])
     turns = (kind != SPHERE) | (np.linalg.norm(model.shape_position, axis=1) > 1e-9 * size[:, 0])
+    turns |= np.isin(model.shape_body, held)
     counts = (np.arange(3) < LENGTHS[kind][:, None]) & turns[:, None] & (size > 0.0)
     least = np.full(model.kind.size, np.inf)
     np.minimum.at(least, model.shape_body, 2.0 * np.where(counts, size, np.inf).min(axis=1))
