@@ -259,6 +259,9 @@ def several(size: int, expected: str, each: Kind = number) -> Kind:
 
 
 def as_floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """A copy: what the caller does to his array later is his affair."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value.copy()
     try:
         if np.ma.is_masked(value) or isinstance(value, bytearray):  # what is under a mask is no number, nor is a byte
             raise TypeError
@@ -268,14 +271,16 @@ def as_floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
         # text such as "1" would be converted, complex numbers cut, True taken for 1
         if array.dtype.kind not in "iuf" and (array.dtype.kind != "O" or not all(map(is_number, array.flat))):
             raise TypeError
-        return array.astype(np.float64, order="C")  # a copy: what the caller does to his array later is his affair
+        return array.astype(np.float64, order="C")
     except Exception:  # also of an object that makes no array of itself
         raise Refused(owner, name, value, "an array of real numbers") from None
 
 
 def finite(owner: str, name: str, array: NDArray[np.float64]) -> None:
-    good = np.isfinite(array)
-    if not good.all():
+    if not math.isfinite(np.vdot(array, array)):  # which may also overflow
+        good = np.isfinite(array)
+        if good.all():
+            return
         where = tuple(int(i) for i in np.unravel_index(int(np.argmin(good)), array.shape))
         index = f"[{', '.join(map(str, where))}]" if where else ""
         raise InputError(f"{owner}: {name}{index} is {array[where]}, expected a finite number")

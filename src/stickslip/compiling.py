@@ -142,12 +142,12 @@ def code_generator() -> CodeGenerator:
 
 
 @contextmanager
-def in_charge() -> Iterator[Any]:
+def in_charge() -> Iterator[None]:
     """Whatever is compiled inside goes to our code generator and is named after its content, Numba's helpers too."""
     context, numba_compiler = registry.cpu_target.target_context, compiler.CompilerBase
     context.refresh()  # with its own code generator in place
     if context._internal_codegen is code_generator():
-        yield context
+        yield
         return
     kept = {name: getattr(context, name) for name in ("_internal_codegen", "cached_internal_func")}
     context._internal_codegen, context.cached_internal_func = code_generator(), INTERNAL_FUNCTIONS
@@ -155,7 +155,7 @@ def in_charge() -> Iterator[Any]:
     numba_compiler._compile_bytecode = compile_named
     arrayobj.fix_integer_index = from_the_front
     try:
-        yield context
+        yield
     finally:
         numba_compiler._compile_bytecode = compile_bytecode
         arrayobj.fix_integer_index = fix_integer_index

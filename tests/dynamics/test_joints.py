@@ -10,13 +10,14 @@ from scipy.special import agm
 import stickslip as ss
 from stickslip.dynamics.joints import (
     RECOVERY,
-    joint_coordinates,
     joint_errors,
     joint_row_names,
     joint_rows,
+    place,
     room_for_joints,
     unplaced,
 )
+from stickslip.dynamics.joints import coordinate as engine_coordinate
 from stickslip.engine.engine import Engine
 from stickslip.errors import InputError
 from stickslip.scene.compile import Drives
@@ -36,6 +37,15 @@ def body(mass=1.0, inertia=(1.0, 1.0, 1.0), kind=Kind.FREE):
 
 GROUND = body(kind=Kind.STATIC)
 ROD = body(mass=2.0, inertia=(2 / 3 * HALF_LENGTH**2, 2 / 3 * HALF_LENGTH**2, 0.01))  # along z
+
+
+def joint_coordinates(model, state):
+    """Angle of each hinge, travel of each slider, of a seen from b; NaN for a fixed or ball joint, which has none."""
+    placement, found = unplaced(), []
+    for j in range(model.joint.size):
+        place(model, state, j, placement)
+        found.append(engine_coordinate(model.joint[j], model.joint_lower[j], model.joint_upper[j], placement))
+    return np.array(found)
 
 
 def joint(kind, a=1, b=0, **given):

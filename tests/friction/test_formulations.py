@@ -20,6 +20,8 @@ from stickslip.friction.impact import Newton
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.stabilisation import Gap, Relaxation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
+from stickslip.problems.lcp import LCP
+from stickslip.solvers.judice_pires import JudicePires
 
 pytestmark = pytest.mark.core
 H = 0.01
@@ -354,3 +356,12 @@ def test_a_start_from_the_solution_has_its_impulses(formulation):
         return
     same = particle([0.0, 0.0, 0.0], previous=[0.3, 0.05, -0.02])
     np.testing.assert_allclose(formulation.impulses(same, start).p, [0.3, 0.05, -0.02], atol=1e-14)
+
+
+def test_of_two_contacts_in_one_place_that_which_carried_nothing_still_does():
+    """Block pivoting, started from the step before, leaves them so, though rounding says that the second is pressed."""
+    pressed = LCP(np.ones((2, 2)), np.array([-1.0, -1.0 - 2e-16]))
+    assert pressed.value(np.array([1.0, 0.0]))[1] < 0
+    answer = JudicePires(max_iter=1).solve(pressed, np.array([1.0, 0.0]))
+    assert answer.solved
+    assert answer.x.tolist() == [1.0, 0.0]

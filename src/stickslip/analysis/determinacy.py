@@ -170,8 +170,9 @@ def determinacy(
             raise InputError("determinacy: the ConeProblem has no bodies, expected one made by ConeProblem.from_bodies")
         M, H, f, w = (getattr(problem.bodies, name) for name in ("M", "H", "f", "w"))
         step = ContactProblem(1.0, M, f, np.zeros(f.size), H, problem.mu, w=w)
-        given = posed_motion(step, problem) if motion is None else motion
-        return of_contact_problem(step, numbered(problem.contacts), problem.law, given, weights, unit="")
+        if motion is None:  # v⁺ under the law of the problem as posed
+            motion = step.velocity_after(Impulses(solved(problem), np.zeros(0)))
+        return of_contact_problem(step, numbered(problem.contacts), problem.law, motion, weights, unit="")
     raise InputError(
         f"determinacy: the problem is {shown(problem)}, expected a ContactProblem, a ConeProblem, a Scene, a "
         f"System or a Robot"
@@ -266,11 +267,6 @@ def solved_motion(problem: ContactProblem) -> Vector:
     """v⁺ under Coulomb's law, over patches that of their limit surfaces."""
     formulation = LimitSurface(stabilisation=GAP) if problem.dimension == 4 else Coulomb(stabilisation=GAP)
     return problem.velocity_after(formulation.impulses(problem, solved(formulation.pose(problem))))
-
-
-def posed_motion(problem: ContactProblem, posed: ConeProblem) -> Vector:
-    """v⁺ under the law of a cone problem as posed."""
-    return problem.velocity_after(Impulses(solved(posed), np.zeros(0)))
 
 
 def solved(problem: Any) -> Vector:

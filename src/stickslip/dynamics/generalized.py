@@ -52,11 +52,6 @@ DIFFERENCE = 1e-5  # largest change of a velocity coordinate in the central diff
 SYMMETRY = 1e-10  # of M, relative to its largest entry
 
 
-def a_surface(owner: str, field: str, value: Any) -> Any:
-    """A kind of argument."""
-    return coefficient(owner, "surface", value)
-
-
 friction_of = either(instance(FrictionLaw), not_negative, expected="a number >= 0, or a FrictionLaw")
 
 
@@ -74,7 +69,7 @@ friction_of = either(instance(FrictionLaw), not_negative, expected="a number >= 
     stiffness_tangent=bound,
     damping_tangent=not_negative,
     patch=not_negative,
-    surface=a_surface,
+    surface=coefficient,
     spin=function,
     place=function,
     surface_velocity=function,
@@ -298,8 +293,8 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
     name, n = system.name, system.velocities
     q = vector(name, "q", q, system.coordinates)
     v = np.zeros(n) if v is None else vector(name, "v", v, n)
-    if has_moving_contacts(system):
-        return system.instant(q, v, time)  # type: ignore[attr-defined]  # what else a system may answer
+    if hasattr(system, "instant"):  # of a system whose contacts come and go
+        return system.instant(q, v, time)
     rows = [contact_rows(system, i, q, time) for i in range(len(system.contacts))]
     if len({len(A) for A, _ in rows}) > 1:
         sizes = ", ".join(str(len(A)) for A, _ in rows)
@@ -324,11 +319,6 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
         constraint_rate=rate,
         time=time,
     )
-
-
-def has_moving_contacts(system: System) -> bool:
-    """Do contacts of the system come and go? Then it has a function `instant` of (q, v, time) to an Instant."""
-    return hasattr(system, "instant")
 
 
 def contact_names(system: System, at: Instant) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ effort τ of a joint, with q̇ = J v its coordinate: v* has h M⁻¹ Jᵀ τ too
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,21 +125,15 @@ class Held(NamedTuple):
 
 def held_by(model: Model, motors: Motors | None = None) -> Held:
     """`motors`: kept, not copied; those of the model where None."""
-    rows = room_for_joints(model)
     subset = JointModel(*(getattr(model, name) for name in JointModel._fields))
     bodies, joints = model.kind.size, model.joint.size
-    still = State(np.zeros((bodies, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)), np.zeros((bodies, 6)))
-    count = int(joint_rows(subset, still, 1.0, rows)) if joints else 0
-    first_rows: Any = (column[:count].copy() for column in rows)
-    rows = JointRows(*first_rows)
-    names = joint_row_names(model)
+    rows, names = rows_of_joints(model, subset), joint_row_names(model)
+    count = rows.joint.size
     free = np.array([name not in BOUNDED for _, name in names], np.bool_)
     motor = np.full(joints, -1)
     motor[[j for j, name in names if name == MOTOR]] = [i for i, (_, name) in enumerate(names) if name == MOTOR]
-    first = np.searchsorted(rows.joint, np.arange(joints))
     held = np.bincount(rows.joint[free], minlength=joints)
-    turns = np.where(model.kind == Kind.FREE, 1.0 + (np.abs(model.inverse_inertia).sum(axis=(1, 2)) > 0), 0.0)
-    tree = articulation(model.joint_a, model.joint_b, first.astype(np.int64), held, turns)
+    tree = tree_of(model, rows, held) if joints else unjointed(bodies)
     soft = np.zeros(tree.group_start.size - 1, np.int64)
     for j in np.flatnonzero((model.joint_compliance > 0).any(axis=1) & (held > 0)):
         soft[max(tree.group[model.joint_a[j]], tree.group[model.joint_b[j]])] = 1
@@ -149,6 +144,31 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
         matrices(3), matrices(3), np.zeros(bodies), np.zeros(count), np.zeros(count), vectors(6), vectors(6),
         vectors(6), vectors(7), np.zeros(count), unplaced(), np.zeros(3),
     )  # fmt: skip
+
+
+def rows_of_joints(model: Model, subset: JointModel) -> JointRows:
+    """All rows of the joints, filled for bodies where they are not."""
+    rows, bodies = room_for_joints(model), model.kind.size
+    if model.joint.size == 0:
+        return rows
+    still = State(np.zeros((bodies, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)), np.zeros((bodies, 6)))
+    count = int(joint_rows(subset, still, 1.0, rows))
+    filled: Any = (column[:count].copy() for column in rows)
+    return JointRows(*filled)
+
+
+def tree_of(model: Model, rows: JointRows, held: Integers) -> Articulation:
+    """`held` (nj,): how many bilateral rows each joint has."""
+    first = np.searchsorted(rows.joint, np.arange(model.joint.size))
+    turns = np.where(model.kind == Kind.FREE, 1.0 + (np.abs(model.inverse_inertia).sum(axis=(1, 2)) > 0), 0.0)
+    return articulation(model.joint_a, model.joint_b, first.astype(np.int64), held, turns)
+
+
+@lru_cache(maxsize=16)
+def unjointed(bodies: int) -> Articulation:
+    """Of so many bodies that no joint holds; to be read only."""
+    none = np.zeros(0, np.int64)
+    return articulation(none, none, none, none, np.zeros(bodies))
 
 
 def coordinate_rows_of(model: Model) -> JointRows:

@@ -212,17 +212,6 @@ def joint_errors(model, state, rows, placement, turned):
                     i += 1
 
 
-@kernel
-def joint_coordinates(model, state):
-    """Angle of each hinge, travel of each slider, of a seen from b; NaN for a fixed or ball joint, which has none."""
-    placement = unplaced()
-    coordinates = np.empty(model.joint.size)
-    for j in range(model.joint.size):
-        place(model, state, j, placement)
-        coordinates[j] = coordinate(model.joint[j], model.joint_lower[j], model.joint_upper[j], placement)
-    return coordinates
-
-
 @bare
 def coordinate_rows(model, j, h, placement, rows, i):
     """The limits and the motor of the hinge or slider j, from row i on; returns the row after them."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from stickslip.checks import Refused, instance, number, one_of, positive, whole
 from stickslip.dynamics.motion import drift
+from stickslip.engine.arguments import SCHEME
 from stickslip.engine.boxed import ALONE, advance, boxed
 from stickslip.engine.finish import begin
 from stickslip.engine.interrupts import uninterrupted
@@ -31,6 +32,7 @@ from stickslip.engine.rows import (
     FOUND,
     ISLAND,
     ITERATIONS,
+    LARGE,
     METHOD,
     METHODS,
     NEEDED,
@@ -47,7 +49,6 @@ from stickslip.engine.rows import (
 )
 from stickslip.engine.running import not_finite
 from stickslip.engine.settle import IN_A_ROW, tried_again
-from stickslip.engine.slabs import LARGE
 from stickslip.engine.team import helped
 from stickslip.engine.watch import JamEvent, JamWatch
 from stickslip.friction.active import ActiveRows, held_by_bristles
@@ -69,6 +70,7 @@ UNMADE = -1  # in the place of a status: of a step that is not made yet
 SWEEPS, PATIENCE, FEW, LONG_PATIENCE = 2000, 40, 300, 200  # of Gauss–Seidel in the compiled loop, see Rules
 ACCEPT = 1e-2  # residual that a run goes on with where nothing else is said; why, is in docs/engine.md
 EFFORT, EXACT = 100, 150  # see Rules
+KEPT = ("key", "impulse", "trend", "moment", "moved", "waited")  # of Memory, of each contact
 
 
 class StepNotSolved(Exception):
@@ -113,7 +115,7 @@ class Engine:
         self.accept = accepted(self.tol, accept)
         self.rules = rules_of(
             formulation, h, self.tol, self.accept, checked_effort(effort), is_auto(solver),
-            check_scheme(scheme or formulation.scheme), drives.frictions is not None, keep_going,
+            SCHEME("simulate", "scheme", scheme or formulation.scheme), drives.frictions is not None, keep_going,
         )  # fmt: skip
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
@@ -134,9 +136,8 @@ class Engine:
     def factorise(self) -> None:
         """The factors of the joints where the next step starts, those that the one before left, to the same bits."""
         if self.work.held.wanted.size:
-            begin(
-                self.state.copy(), self.rules, self.work, self.memory
-            )  # a copy: that it keeps to its joints is to change no bit of it
+            held = self.state.copy()  # that it keeps to its joints is to change no bit of the state
+            begin(held, self.rules, self.work, self.memory)
 
     def restart(self) -> None:
         """Go on from the state as it is now, whoever changed it."""
@@ -166,13 +167,13 @@ class Engine:
     def compile(self) -> None:
         """Have the loop compiled, where it is not yet, lest its first steps seem to take as long."""
         self.reserve(1, 0)
-        self.pack()
-        advance(self.box, 0, 0, FRESH)
+        with uninterrupted():
+            self.pack()
+            advance(self.box, 0, 0, FRESH)
 
     def pack(self) -> None:
         if self.box is None:
-            with uninterrupted():
-                self.box = boxed(self.state, self.rules, self.work, self.memory, self.room, ALONE)
+            self.box = boxed(self.state, self.rules, self.work, self.memory, self.room, ALONE)
 
     def advance(self, box: Any, times: int, first: int, island: int) -> Any:
         """The loop, on several threads where there are enough contacts for that."""
@@ -192,8 +193,8 @@ class Engine:
         record.status[:] = UNMADE
         self.drive()
         while True:
-            self.pack()
             with uninterrupted():
+                self.pack()
                 _, now, ended = self.advance(self.box, 1, at, island)
                 self.made += now - at
             at = now
@@ -334,7 +335,7 @@ class Engine:
         self.memory = no_memory(capacity, work.held.wanted.size)
         kept = int(old.known[0])
         self.memory.known[0], self.memory.joint[:] = kept, old.joint
-        for name in ("key", "impulse", "trend", "moment", "moved", "waited"):
+        for name in KEPT:
             getattr(self.memory, name)[:kept] = getattr(old, name)[:kept]
 
     def look(self, watch: JamWatch, names: tuple[str, ...], record: Record) -> list[JamEvent]:
@@ -358,10 +359,6 @@ def grown(room: int, needed: int) -> int:
 
 def is_auto(solver: str | Solver) -> bool:
     return solver == "auto" or isinstance(solver, Auto)
-
-
-def check_scheme(scheme: Scheme) -> Scheme:
-    return one_of(Scheme)("simulate", "scheme", scheme)
 
 
 def checked_formulation(owner: str, friction: Formulation | None) -> Formulation:

@@ -3,24 +3,30 @@ where Numba makes another error of it and what the call returned is lost."""
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits for the end of what is done here."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
-        yield
-        return
-    pressed: list[Any] = []
-    usual = signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-        if pressed and callable(usual):
-            usual(*pressed[0])
+class uninterrupted:
+    """Ctrl-C waits for the end of what is done in a `with` statement, of the outermost where one is within another."""
+
+    under_way = False  # in the main thread, which alone hears of Ctrl-C
+
+    def __enter__(self) -> None:
+        self.outermost = (
+            not uninterrupted.under_way
+            and threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is not None
+        )
+        if self.outermost:
+            self.pressed: list[Any] = []
+            self.usual: Any = signal.signal(signal.SIGINT, lambda *given: self.pressed.append(given))
+            uninterrupted.under_way = True
+
+    def __exit__(self, *_: object) -> None:
+        if self.outermost:
+            uninterrupted.under_way = False
+            signal.signal(signal.SIGINT, self.usual)
+            if self.pressed and callable(self.usual):
+                self.usual(*self.pressed[0])

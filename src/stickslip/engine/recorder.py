@@ -139,27 +139,6 @@ class Checkpoint(NamedTuple):
     lost: bool = False  # it is not known, and the run cannot go on
 
 
-def layout(header: Header) -> dict[str, Column]:
-    """Every column of a record by its name."""
-    states = {name: Column(POSES, np.float64, shape) for name, shape in state_shapes(header).items()}
-    return states | {
-        "time": Column(POSES, np.float64, ()),
-        "contact_start": Column(POSES, np.int64, ()),
-        "event_start": Column(POSES, np.int64, ()),
-        "status": Column(STEPS, np.int8, ()),
-        "iterations": Column(STEPS, np.int32, ()),
-        "residual": Column(STEPS, np.float64, ()),
-        "velocity_error": Column(STEPS, np.float64, ()),
-        "force_error": Column(STEPS, np.float64, ()),
-        "worst": Column(STEPS, np.int64, ()),
-        "seconds": Column(STEPS, np.float64, ()),
-        "method": Column(STEPS, np.int8, ()),
-        "joint_impulse": Column(STEPS, np.float64, (header.joint_row.size,)),
-        **{f"contacts/{name}": column for name, column in CONTACT.items()},
-        **{f"events/{name}": Column(EVENTS, dtype, ()) for name, dtype in EVENT.items()},
-    }
-
-
 def state_shapes(header: Header) -> dict[str, tuple[int, ...]]:
     """What a world is at an instant: its columns and the shapes of their rows."""
     count = len(header.names)
@@ -177,6 +156,22 @@ EVENT: dict[str, type] = {
     **dict.fromkeys(("step", "contact"), np.int64),
     **dict.fromkeys(("time", "mu", "mu_jam", "margin"), np.float64),
 }  # of a JamEvent; its name is that of the contact
+COLUMNS = {
+    "time": Column(POSES, np.float64, ()),
+    "contact_start": Column(POSES, np.int64, ()),
+    "event_start": Column(POSES, np.int64, ()),
+    "status": Column(STEPS, np.int8, ()),
+    "iterations": Column(STEPS, np.int32, ()),
+    "residual": Column(STEPS, np.float64, ()),
+    "velocity_error": Column(STEPS, np.float64, ()),
+    "force_error": Column(STEPS, np.float64, ()),
+    "worst": Column(STEPS, np.int64, ()),
+    "seconds": Column(STEPS, np.float64, ()),
+    "method": Column(STEPS, np.int8, ()),
+    "joint_impulse": Column(STEPS, np.float64, (0,)),
+    **{f"contacts/{name}": column for name, column in CONTACT.items()},
+    **{f"events/{name}": Column(EVENTS, dtype, ()) for name, dtype in EVENT.items()},
+}  # of a record without joints, beside its states
 ADDED = {
     2: {
         *("event_start", "method", "joint_impulse"),
@@ -304,6 +299,12 @@ class Header:
             **run,
         )
 
+    @cached_property
+    def layout(self) -> dict[str, Column]:
+        """Every column of a record by its name."""
+        states = {name: Column(POSES, np.float64, shape) for name, shape in state_shapes(self).items()}
+        return states | COLUMNS | {"joint_impulse": Column(STEPS, np.float64, (self.joint_row.size,))}
+
     @property
     def bodies(self) -> int:
         return len(self.names) if self.world == SCENE else 0
@@ -372,27 +373,24 @@ class Record:
             self.ledger.check(name, column.rows, start, stop, lambda first, last: dataset[first:last])
         return np.array(dataset[start:stop])
 
-    @cached_property
-    def layout(self) -> dict[str, Column]:
-        return layout(self.header)
-
     def read(self, name: str, start: int = 0, stop: int | None = None, body: int | None = None) -> NDArray[Any]:
         """Rows start to stop of a column, and of one body where it is given, as an array of its own."""
         if self.closed:
             raise FileError(f"{self.path}: the file of this trajectory was closed, expected it open; load it again")
         end = self.rows(name) if stop is None else stop
         where = slice(start, end) if body is None else (slice(start, end), body)
+        if not self.path:
+            return np.array(self.columns[name][where])
         with reading(self.path, "an HDF5 file"), readable(f"/{name}"):
             column = self.columns[name]
             if self.ledger is not None:
                 self.ledger.check(name, self.column(name).rows, start, end, lambda first, last: column[first:last])
             found = np.array(column[where])
-            if self.file:
-                check_values(self.header, name, found)
+            check_values(self.header, name, found)
         return found
 
     def column(self, name: str) -> Column:
-        expected = self.layout
+        expected = self.header.layout
         if name not in expected:
             world = "a scene" if self.header.world == SCENE else f"the system {self.header.name!r}"
             known = ", ".join(state_shapes(self.header))
@@ -450,7 +448,7 @@ class Recorder:
         steps: int = 0,
     ) -> None:
         """`steps`: how many are expected, where that is known; then there is room for all of them at once."""
-        self.layout, self.waits = layout(header), path is not None
+        self.layout, self.waits = header.layout, path is not None
         state = start._asdict() if isinstance(start, State) else start
         first = {"time": start_time, "contact_start": 0, "event_start": 0, **state}
         rows = {name: self.canonical(name, np.asarray(value)[None], 1) for name, value in first.items()}
@@ -482,7 +480,7 @@ class Recorder:
         except BaseException:
             store.close(finished=False, arrives=False)
             raise
-        recorder.store, recorder.layout, recorder.waits = store, layout(record.header), True
+        recorder.store, recorder.layout, recorder.waits = store, record.header.layout, True
         recorder.interval = INTERVAL
         recorder.checkpoint = record.checkpoint() or no_checkpoint(record.header)
         recorder.steps = record.steps
@@ -544,11 +542,12 @@ class Recorder:
 
     def write(self) -> None:
         """Hand what waits to the store. If that fails, the record ends with the steps before."""
+        if not self.waiting:
+            return
         with uninterrupted():
             blocks, self.waiting, self.waiting_bytes = self.waiting, [], 0
             self.open = False
-            if blocks:
-                self.store.append(blocks, self.checkpoint)
+            self.store.append(blocks, self.checkpoint)
             self.open, self.written = True, time.monotonic()
 
     def finish(self, finished: bool = True) -> Record:
@@ -587,9 +586,11 @@ class MemoryStore:
     """Columns with room for as many rows again, whenever they are full, or as a run of so many steps will need."""
 
     def __init__(self, header: Header, steps: int = 0) -> None:
-        self.header, self.steps, self.checkpoint = header, steps, no_checkpoint(header)
-        columns = layout(header).items()
-        self.columns: Columns = {name: np.empty((0, *column.shape), column.dtype) for name, column in columns}
+        self.header, self.steps = header, steps
+        self.checkpoint: Checkpoint | None = None
+        self.columns: Columns = {
+            name: np.empty((0, *column.shape), column.dtype) for name, column in header.layout.items()
+        }
         self.rows = dict.fromkeys(self.columns, 0)
 
     def append(self, blocks: list[Columns], checkpoint: Checkpoint) -> None:
@@ -607,7 +608,8 @@ class MemoryStore:
         if end > len(column):
             most = max(2 * end, AHEAD // max(1, rows[:1].nbytes))
             column = np.empty((min(int(more * end), most), *column.shape[1:]), column.dtype)
-            column[:begin] = self.columns[name][:begin]
+            if begin:
+                column[:begin] = self.columns[name][:begin]
             self.columns[name] = column
         column[begin:end] = rows
 
@@ -624,7 +626,7 @@ class FileStore:
 
         self.target, self.at_end, self.start = Target(path), at_end, MemoryStore(header)
         self.counts = dict.fromkeys((STEPS, CONTACTS, EVENTS, MEMORY), 0)
-        self.layout = layout(header) | REMEMBERED
+        self.layout = header.layout | REMEMBERED
         self.joint = np.zeros(header.joint_row.size)
         ledger = ledger_layout(len(self.layout), self.joint.size)
         with self.writing():
@@ -876,7 +878,7 @@ def save_record(record: Record, path: str | os.PathLike[str]) -> None:
 
 def copy_record(record: Record, store: FileStore) -> None:
     """Write all steps of a record into a store, and what it remembers in the end."""
-    poses = [name for name, column in layout(record.header).items() if column.rows == POSES]
+    poses = [name for name, column in record.header.layout.items() if column.rows == POSES]
     nothing, last = no_checkpoint(record.header), record.checkpoint() or no_checkpoint(record.header, lost=True)
     store.append([{name: record.read(name, 0, 1) for name in poses}], nothing if record.steps else last)
     starts = {kind: record.read(name) for kind, name in START.items()}
@@ -884,7 +886,7 @@ def copy_record(record: Record, store: FileStore) -> None:
         first, stop = first, min(stop, record.steps)  # steps
         ranges = {POSES: (first + 1, stop + 1), STEPS: (first, stop)}
         ranges |= {kind: (int(start[first]), int(start[stop])) for kind, start in starts.items()}
-        columns = {name: record.read(name, *ranges[column.rows]) for name, column in layout(record.header).items()}
+        columns = {name: record.read(name, *ranges[column.rows]) for name, column in record.header.layout.items()}
         if stop > first:
             store.append([columns], last if stop == record.steps else nothing)
 
@@ -951,7 +953,7 @@ def read_record(file: Any, name: str) -> Record:
         steps, finished = int(own_node(file, "steps")[()]), int(own_node(file, "finished")[()])
     if steps < 0 or finished not in (0, 1):
         raise InputError(f"/steps is {steps} and /finished {finished}, expected a number of steps, and 0 or 1")
-    expected = layout(header)  # looked at after /steps: a run that still writes only adds to them
+    expected = header.layout  # looked at after /steps: a run that still writes only adds to them
     later = since(ADDED, number)
     there = [column for column in expected if column not in later]
     columns = {column: checked(file, column, expected[column]) for column in there}

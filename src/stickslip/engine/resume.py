@@ -20,10 +20,10 @@ from stickslip.checks import checked, truth
 from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System, a_system
 from stickslip.dynamics.mujoco import LoadedModel
-from stickslip.engine.arguments import FORCE, FORMULATION, THREADS
+from stickslip.engine.arguments import FORCE, FORMULATION, SCHEME, THREADS
 from stickslip.engine.arguments import seconds as seconds_kind
 from stickslip.engine.arguments import world as world_kind
-from stickslip.engine.engine import Engine, check_scheme
+from stickslip.engine.engine import Engine
 from stickslip.engine.names import value_of
 from stickslip.engine.recorder import MODEL, SCENE, Checkpoint, Record, Recorder, own_version
 from stickslip.engine.running import count_steps, recorded, told
@@ -192,7 +192,7 @@ def ready_system(
         raise InputError(f"resume: world is {type(system).__name__}, expected the {header.world} of {name}")
     if (q.size, v.size) != (system.coordinates, system.velocities):
         raise InputError(f"resume: world has {system.coordinates} coordinates, expected the {q.size} of {name}")
-    how = How(header.dt, formulation, solver, header.tol, check_scheme(header.scheme))  # type: ignore[arg-type]
+    how = How(header.dt, formulation, solver, header.tol, SCHEME("simulate", "scheme", header.scheme))
     stepper = stepper_of(system, q, v, how, force, control)
     stepper.number = made
     stepper.put(q, v)

@@ -48,6 +48,7 @@ NO_SOLVE, SWEEPS, CORRECTION = range(3)
 SPHERE = int(Shape.SPHERE)
 LENGTHS = np.array([{"PLANE": 0, "BOX": 3, "CYLINDER": 2, "HULL": 3}.get(shape.name, 1) for shape in Shape])  # in sizes
 MOST_SLABS, BINS = 32, 1024  # see engine/slabs.py
+LARGE = 4096  # blocks from which an island is cut
 JOINT = -2  # less the number of a joint: in the place of the worst contact, the joint that is worst
 
 
@@ -300,8 +301,10 @@ def room_for_contacts(D: int, motion: Bodies, held: Held, capacity: int, reach: 
     def integers(*shape: int) -> Integers:
         return np.zeros(shape, np.int64)
 
+    cut = blocks >= LARGE  # else slabs need no room
+
     def again(arrays: dict[str, Any], *names: str) -> dict[str, Any]:
-        return {name: np.zeros_like(arrays[name]) for name in names}
+        return {name: np.zeros_like(arrays[name]) if cut else arrays[name][:0] for name in names}
 
     size = D * blocks
     rows = Rows(

@@ -29,6 +29,7 @@ from stickslip.engine.arguments import FORCE, SCHEME, THREADS, seconds
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import (
     FIRST_ROOM,
+    KEPT,
     UNMADE,
     Engine,
     JointsLost,
@@ -58,7 +59,6 @@ ROOM, MOST_ROOM = 32, 2**17  # contacts a step that there is room for at first, 
 CHUNK_SECONDS = 0.2  # that a call should take: progress and Ctrl-C in between
 FIRST, GROWS = 64, 64  # steps of a body in the first call, and times the steps of the last one at most in the next
 
-KEPT = ("key", "impulse", "trend", "moment", "moved", "waited")  # of Memory, of each contact
 OF_STEPS = (
     *("position", "quaternion", "velocity", "status", "iterations", "residual", "velocity_error", "force_error"),
     *("worst", "method", "joint_impulse"),
@@ -235,10 +235,11 @@ def written(scene: Scene) -> str:
 
 def digest(model: Model) -> str:
     """By which a model is known again."""
-    found = hashlib.sha256()
-    for name, array in model._asdict().items():
-        found.update(f"{name} {np.shape(array)}".encode() + np.asarray(array).tobytes())
-    return found.hexdigest()
+    found = b""
+    for name, value in zip(Model._fields, model, strict=True):
+        array = np.asarray(value)
+        found += f"{name} {array.shape}".encode() + array.tobytes()
+    return hashlib.sha256(found).hexdigest()
 
 
 @dataclass(eq=False)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from stickslip.engine.rows import ACTIVE, BINS, MOST_SLABS
+from stickslip.engine.rows import ACTIVE, BINS, LARGE, MOST_SLABS
 from stickslip.engine.sweep import (
     add_up,
     clear,
@@ -33,7 +33,6 @@ from stickslip.engine.sweep import (
 from stickslip.engine.team import DONE, JOB, add, announce, take, wait_for_others, wait_for_tasks
 from stickslip.jit import bare, inlined
 
-LARGE = 4096  # blocks from which an island is cut
 THICK = 3.0  # bodies across a slab of a heap as long as wide and high: of thinner ones more sweeps are needed
 SWEEP, CLEAR, PUSH, JUDGE, JUDGE_SCALED = range(5)  # what is done in each slab
 FIRST, WHAT = JOB, JOB + 1  # places in the post

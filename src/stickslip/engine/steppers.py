@@ -22,7 +22,7 @@ from stickslip.checks import vector
 from stickslip.dynamics.generalized import System, evaluate
 from stickslip.dynamics.model_rows import FRAME, NUMBER, PLACE, met
 from stickslip.dynamics.mujoco import RECOVERY, LoadedModel, Now, Run
-from stickslip.engine.engine import check_scheme
+from stickslip.engine.arguments import SCHEME
 from stickslip.engine.model_newton import PART, SLIDES, STATE, bounded, carried, model_step
 from stickslip.engine.recorder import MODEL, REMEMBERED, Columns, Header
 from stickslip.engine.rows import METHODS
@@ -192,7 +192,7 @@ class SystemStepper(Stepper):
 
     def __init__(self, system: System, q: Any, v: Any, how: How, force: Force | None) -> None:
         self.system, self.how, self.number = system, how, 0
-        self.scheme: Scheme = check_scheme(how.scheme or how.formulation.scheme)
+        self.scheme: Scheme = SCHEME("simulate", "scheme", how.scheme or how.formulation.scheme)
         self.force = applied_force(system, force)
         self.put(q, np.zeros(system.velocities) if v is None else v)
 
@@ -289,7 +289,7 @@ class ModelStepper(Stepper):
     def __init__(
         self, system: LoadedModel, q: Any, v: Any, how: How, force: Force | None, control: Control | None
     ) -> None:
-        if how.scheme is not None and check_scheme(how.scheme) != "euler":
+        if SCHEME("simulate", "scheme", how.scheme or "euler") != "euler":
             raise InputError(
                 f"simulate: scheme is {how.scheme!r}, expected 'euler' for {system.name!r}: a model's steps"
             )

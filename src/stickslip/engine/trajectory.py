@@ -240,10 +240,7 @@ class Trajectory:
         """What simulate(..., watch=...) saw."""
         columns = [self._record.read(f"events/{name}").tolist() for name in EVENT]
         found = (dict(zip(EVENT, values, strict=True)) for values in zip(*columns, strict=True))
-        return tuple(JamEvent(**one, name=self._contact_name(one["step"], one["contact"])) for one in found)
-
-    def _contact_name(self, step: int, contact: int) -> str:
-        return self.contacts(step).name(contact)
+        return tuple(JamEvent(**one, name=self.contacts(one["step"]).name(one["contact"])) for one in found)
 
     @property
     def contact_count(self) -> Integers:

@@ -9,11 +9,12 @@ two senses of the line. A contact that slides has directions of its own: e_t alo
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.problems.matrix import Dense
+from stickslip.problems.matrix import Dense, frozen
 
 
 def polyhedral_directions(count: int, dimension: int, offset: float = 0.0) -> Dense:
@@ -23,11 +24,13 @@ def polyhedral_directions(count: int, dimension: int, offset: float = 0.0) -> De
     return unit_vectors(2 * math.pi / count, count, offset)
 
 
+@cache
 def axes(count: int, dimension: int) -> Dense:
     """`count` lines through the tangent plane at equal angles, each by one of its senses: (2, count), or (1, 1)."""
     if dimension == 2:
         return np.ones((1, 1))
-    return unit_vectors(math.pi / count, count)
+    lines: Dense = frozen(unit_vectors(math.pi / count, count))
+    return lines
 
 
 def unit_vectors(between: float, count: int, first: float = 0.0) -> Dense:

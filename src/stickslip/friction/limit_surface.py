@@ -86,12 +86,10 @@ class LimitSurface(Formulation):
             W, q, start, own = turn.T @ W @ turn, turn.T @ q, turn.T @ start, decode
             decode = lambda x: own(turn @ x)  # noqa: E731
         e = np.ones((mu.size, 3))
-        e[: rows.count, :2] = self.sizes
-        e[: rows.count, 1] *= d > 2
-        e[: rows.count, 2] = rows.patch
-        flat = rows.patch == 0  # without moments Mixed is the Ellipsoid, which more methods know
-        known = (ELLIPSOID if none and isinstance(each, Mixed) else each for each, none in zip(sets, flat, strict=True))
-        surface = (*known, *(mu.size - rows.count) * (ELLIPSOID,))
+        e[: rows.count, 0], e[: rows.count, 1], e[: rows.count, 2] = self.sizes[0], self.sizes[1] * (d > 2), rows.patch
+        flat = (rows.patch == 0).tolist()  # without moments Mixed is the Ellipsoid, which more methods know
+        known = [ELLIPSOID if none and isinstance(each, Mixed) else each for each, none in zip(sets, flat, strict=True)]
+        surface = known + (mu.size - rows.count) * [ELLIPSOID]
         return Posed(LimitSurfaceProblem(W, q, mu, e, surface=surface, state=states(rows, mu.size)), start, decode)
 
     def sets(self, rows: ActiveRows) -> tuple[FrictionSet, ...]:
@@ -123,8 +121,8 @@ class LimitSurface(Formulation):
 
 def with_friction(rows: ActiveRows, sets: tuple[FrictionSet, ...]) -> ActiveRows:
     """With static friction where a FrictionMap says itself what slip does to it."""
-    own = np.array([isinstance(each, FrictionMap) for each in sets], np.bool_)
-    return replace(rows, mu=np.where(own, rows.mu_static, rows.mu)) if own.any() else rows
+    own = [isinstance(each, FrictionMap) for each in sets]
+    return replace(rows, mu=np.where(own, rows.mu_static, rows.mu)) if any(own) else rows
 
 
 def with_spin(rows: ActiveRows) -> ActiveRows:
@@ -170,7 +168,7 @@ def gauge_of(surface: FrictionSet, s: Vector, state: Vector) -> float:
 def states(rows: ActiveRows, count: int) -> Dense:
     """(speed, x, y, z, time) of each contact; zeros for joints."""
     state = np.zeros((count, 5))
-    state[: rows.count, 0] = np.linalg.norm(rows.slip[:, :2], axis=1)
+    state[: rows.count, 0] = np.hypot(rows.slip[:, 0], rows.slip[:, 1])
     state[: rows.count, 1:4] = rows.point
     state[: rows.count, 4] = rows.time
     return state

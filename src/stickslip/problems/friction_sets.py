@@ -249,6 +249,7 @@ def friction_set(owner: str, given: Any, contacts: int) -> FrictionSet | Frictio
     return sets[0] if all(each == sets[0] for each in sets) else FrictionSets(sets)
 
 
+@lru_cache(maxsize=64)
 def sets_data(surface: FrictionSet | FrictionSets, contacts: int) -> SetsData:
     """The sets of all contacts for kernels."""
     sets = surface.sets if isinstance(surface, FrictionSets) else contacts * (surface,)
@@ -257,7 +258,7 @@ def sets_data(surface: FrictionSet | FrictionSets, contacts: int) -> SetsData:
     ends = np.cumsum([0, *(len(each.planes) for each in shapes)])
     rows = [(number_of(each, maps), *range_of(each, shapes, ends)) for each in sets]
     planes = np.vstack([each.planes for each in shapes]) if shapes else NO_PLANES
-    return SetsData(np.array(rows, np.int64).reshape(-1, 3), planes, one_of(maps) if maps else None)
+    return SetsData(frozen(np.array(rows, np.int64).reshape(-1, 3)), frozen(planes), one_of(maps) if maps else None)
 
 
 def number_of(each: FrictionSet, maps: tuple[FrictionMap, ...]) -> int:

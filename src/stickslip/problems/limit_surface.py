@@ -73,8 +73,8 @@ class LimitSurfaceProblem(Frozen):
         for name in ("mu", "e"):
             not_negative(owner, name, getattr(self, name), "a number")
         for name, shape in (("slip", (nc, 3)), ("state", (nc, 5))):
-            given = np.zeros(shape) if getattr(self, name) is None else getattr(self, name)
-            self.hold(**{name: rows_of(owner, name, given, shape)})
+            given = getattr(self, name)
+            self.hold(**{name: np.zeros(shape) if given is None else rows_of(owner, name, given, shape)})
         self.hold(surface=friction_set(owner, self.surface, nc))
 
     @property
@@ -138,18 +138,27 @@ class ScaledProblem:
 
     def coordinates(self, c: Vector) -> Vector:
         """(c_n, s) from c; a component that carries nothing keeps what it has."""
-        return c / np.where(self.E > 0, self.E, 1.0)
+        return np.divide(c, self.E, out=c.copy(), where=self.E > 0)
 
 
 def scale(problem: LimitSurfaceProblem) -> ScaledProblem:
-    e = problem.e
-    E = np.column_stack([np.ones(len(e)), e]).ravel()
-    tau = e * problem.slip
-    length = np.linalg.norm(tau, axis=1, keepdims=True)
-    way = np.divide(tau, length, out=np.zeros_like(tau), where=length > 0)
+    E, way = scales(problem.e, problem.slip)
     blocks = contact_blocks(both_sides(problem.A, E), 4)
     sets = sets_data(problem.surface, problem.contacts)
-    return ScaledProblem(E, blocks, E * problem.b, problem.mu, way, e > 0, problem.state, sets)
+    return ScaledProblem(E, blocks, E * problem.b, problem.mu, way, problem.e > 0, problem.state, sets)
+
+
+@kernel
+def scales(e, slip):
+    """E and way of ScaledProblem."""
+    E, way = np.ones(4 * len(e)), np.zeros_like(e)
+    for i in range(len(e)):
+        length = math.sqrt((e[i, 0] * slip[i, 0]) ** 2 + (e[i, 1] * slip[i, 1]) ** 2 + (e[i, 2] * slip[i, 2]) ** 2)
+        for j in range(3):
+            E[4 * i + 1 + j] = e[i, j]
+            if length > 0.0:
+                way[i, j] = e[i, j] * slip[i, j] / length
+    return E, way
 
 
 def judge_limit_surface(problem: LimitSurfaceProblem, c: Vector, tol: float) -> tuple[Vector, float, bool]:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from stickslip.checks import as_floats, finite
 from stickslip.errors import InputError
+from stickslip.jit import kernel
 
 Vector: TypeAlias = NDArray[np.float64]
 Dense: TypeAlias = NDArray[np.float64]
@@ -34,8 +35,10 @@ class Frozen:
 
 def frozen(value: Any) -> Any:
     """The same array, dense or sparse, read-only from now on; what is no array is left as it is."""
-    for array in (value.data, value.indices, value.indptr) if isinstance(value, sparse.csr_array) else (value,):
-        if isinstance(array, np.ndarray):
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+    elif isinstance(value, sparse.csr_array):
+        for array in (value.data, value.indices, value.indptr):
             array.setflags(write=False)
     return value
 
@@ -100,7 +103,7 @@ def check_indices(owner: str, name: str, value: Any) -> None:
 
 
 def not_negative(owner: str, name: str, values: NDArray[np.float64], expected: str) -> None:
-    if (values < 0).any():
+    if values.min(initial=0.0) < 0.0:
         where = tuple(int(i) for i in np.argwhere(values < 0)[0])
         raise InputError(f"{owner}: {name}{list(where)} is {values[where]:g}, expected {expected} >= 0")
 
@@ -113,11 +116,26 @@ def point(owner: str, name: str, x: ArrayLike, size: int) -> Vector:
     return array
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def affine(matrix: Matrix, x: Vector, offset: Vector) -> Vector:
     """matrix x + offset. A diverged x overflows to inf or nan without a warning: the residual is what tells."""
-    y: Vector = matrix @ x + offset
+    y: Vector
+    if isinstance(matrix, np.ndarray):
+        y = np.empty(offset.size)
+        affine_dense(matrix, x, offset, y)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            y = matrix @ x + offset
     return y
+
+
+@kernel
+def affine_dense(matrix, x, offset, y):
+    """y = matrix x + offset, whatever the number of threads of BLAS."""
+    for i in range(offset.size):
+        total = 0.0
+        for j in range(x.size):
+            total += matrix[i, j] * x[j]
+        y[i] = total + offset[i]
 
 
 def density(matrix: Matrix) -> float:

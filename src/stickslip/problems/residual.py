@@ -69,9 +69,7 @@ def residual(problem: Any, x: ArrayLike, y: Vector | None = None) -> float:
     if y is None and isinstance(problem, ConeProblem | CylinderProblem):
         return judge(problem, x, NEVER)[1]  # the machine code that judges an answer: the same bits
     y = problem.value(x) if y is None else point("residual", "y", y, problem.size)
-    if isinstance(problem, LCP):
-        return float(relative_min_map(x, y, problem.q))
-    if isinstance(problem, MixedLCP):
+    if isinstance(problem, LCP | MixedLCP):
         return float(relative_box_map(x, y, problem.q, problem.lower, problem.upper))
     if isinstance(problem, ConeProblem):
         return float(relative_cone_map(x, y, problem.q, problem.mu, problem.shift))
@@ -89,7 +87,7 @@ def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:
     if isinstance(problem, LimitSurfaceProblem):
         return judge_limit_surface(problem, x, tol)
     y = problem.value(x)
-    error = residual(problem, x, y)
+    error = float(relative_box_map(x, y, problem.q, problem.lower, problem.upper))
     return y, error, error <= tol and rounded_residual(problem, x, y) <= tol
 
 
@@ -122,10 +120,11 @@ def rounded_residual(problem: LCP | MixedLCP, x: Vector, y: Vector) -> float:
     """The greatest residual that sums in another order may give."""
     q, lower, upper = problem.q, problem.lower, problem.upper
     if sparse.issparse(problem.M):
-        terms, count = abs(problem.M) @ np.abs(x) + np.abs(q), np.diff(problem.M.indptr)
+        terms = abs(problem.M) @ np.abs(x) + np.abs(q)
+        rounding = (2.0 + np.sqrt(np.diff(problem.M.indptr))) * TINY * terms
     else:
-        terms, count = sizes_of_terms(problem.M, x, q), q.size
-    return float(relative_box_map_up_to(x, y, q, lower, upper, (2.0 + np.sqrt(count)) * TINY * terms))
+        rounding = rounding_of(problem.M, x, q)
+    return float(relative_box_map_up_to(x, y, q, lower, upper, rounding))
 
 
 @checked(problem=instance(ConeProblem))
@@ -168,17 +167,6 @@ def length(x):
 
 
 @kernel
-def relative_min_map(z, w, q):
-    """|min(z, w)| / |q|, one call: tiny problems are judged in a microsecond."""
-    map_ = np.empty(z.size)
-    for i in range(z.size):
-        if not (abs(z[i]) < np.inf and abs(w[i]) < np.inf):
-            return np.inf
-        map_[i] = z[i] if z[i] < w[i] else w[i]
-    return relative_to_data(length(map_), length(q))
-
-
-@kernel
 def relative_box_map(z, w, q, lower, upper):
     """|z - P(z - w)| over |q|, or over 1 + |q| where a bound is neither zero nor infinite."""
     conic = True
@@ -188,13 +176,15 @@ def relative_box_map(z, w, q, lower, upper):
 
 
 @kernel
-def sizes_of_terms(M, z, q):
-    """Σ_j |M_ij z_j| + |q_i|, without a matrix |M|."""
-    terms = np.abs(q)
+def rounding_of(M, z, q):
+    """e_i of a dense M."""
+    error = np.empty(q.size)
     for i in range(q.size):
+        terms = abs(q[i])
         for j in range(q.size):
-            terms[i] += abs(M[i, j] * z[j])
-    return terms
+            terms += abs(M[i, j] * z[j])
+        error[i] = (2.0 + math.sqrt(q.size)) * TINY * terms
+    return error
 
 
 @kernel

@@ -8,7 +8,7 @@ functions, and then the loop needs no Python. The scene stays as it is and may b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from stickslip.scene.descriptions import (
     BodyDescription,
     Force,
     ForceFunction,
+    JointDescription,
     MassProperties,
     Motion,
     is_particle,
@@ -120,7 +121,7 @@ def compile_scene(scene: Scene) -> tuple[Model, State, Drives]:
         **shape_arrays(scene, bodies, centre, material),
         **table._asdict(),
         apart=apart(scene, len(bodies)),
-        **joint_arrays(scene, position, rotation),
+        **(joint_arrays(scene.joints, position, rotation) if scene.joints else NO_JOINTS),
     )
     drives = drives_of(scene, friction_table(scene, material, kinds), set_table(scene, material, kinds))
     constant = [(*still_if_function(body.velocity), *still_if_function(body.spin)) for body in bodies]
@@ -348,16 +349,16 @@ def apart(scene: Scene, count: int) -> Integers:
     return np.array(sorted(numbers), np.int64)
 
 
-def joint_arrays(scene: Scene, position: Floats, rotation: Floats) -> dict[str, Any]:
+def joint_arrays(joints: Sequence[JointDescription], position: Floats, rotation: Floats) -> dict[str, Any]:
     """The joints, seen from their two bodies as these are when the scene begins; the world is the last body."""
     world = len(rotation) - 1
-    a, b = integers(j.a for j in scene.joints), integers(world if j.b is None else j.b for j in scene.joints)
-    place = stack((joint.position for joint in scene.joints), 3)
-    frame = stack((frame_along(joint.axis) for joint in scene.joints), 9).reshape(-1, 3, 3)
+    a, b = integers(j.a for j in joints), integers(world if j.b is None else j.b for j in joints)
+    place = stack((joint.position for joint in joints), 3)
+    frame = stack((frame_along(joint.axis) for joint in joints), 9).reshape(-1, 3, 3)
     to_a, to_b = rotation[a].transpose(0, 2, 1), rotation[b].transpose(0, 2, 1)
-    limits = stack((joint.limits or (-math.inf, math.inf) for joint in scene.joints), 2)
+    limits = stack((joint.limits or (-math.inf, math.inf) for joint in joints), 2)
     return {
-        "joint": integers(joint.kind for joint in scene.joints),
+        "joint": integers(joint.kind for joint in joints),
         "joint_a": a,
         "joint_b": b,
         "joint_anchor_a": (to_a @ (place - position[a])[:, :, None])[:, :, 0].copy(),
@@ -366,17 +367,18 @@ def joint_arrays(scene: Scene, position: Floats, rotation: Floats) -> dict[str, 
         "joint_frame_b": to_b @ frame,
         "joint_lower": limits[:, 0].copy(),
         "joint_upper": limits[:, 1].copy(),
-        "joint_target": column(scene.joints, "speed"),
-        "joint_strength": column(scene.joints, "strength"),
-        **{f"joint_{name}": directions(scene, name) for name in ("compliance", "damping")},
+        "joint_target": column(joints, "speed"),
+        "joint_strength": column(joints, "strength"),
+        **{f"joint_{name}": directions(joints, name) for name in ("compliance", "damping")},
     }
 
 
-def directions(scene: Scene, name: str) -> Floats:
+def directions(joints: Sequence[JointDescription], name: str) -> Floats:
     """A field of the joints that is one number for all directions, or six."""
-    rows = (getattr(joint, name) for joint in scene.joints)
+    rows = (getattr(joint, name) for joint in joints)
     return stack((row if isinstance(row, tuple) else 6 * (row,) for row in rows), 6)
 
 
 IMMOVABLE = MassProperties(math.inf, np.zeros(3), np.zeros((3, 3)))
 WORLD_BODY = BodyDescription(WORLD, Kind.STATIC)
+NO_JOINTS = joint_arrays((), np.zeros((0, 3)), np.zeros((0, 3, 3)))

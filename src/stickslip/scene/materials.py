@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from stickslip.scene.friction_law import FrictionLaw, number
 from stickslip.scene.model import Floats
 
 FRICTION = 0.5  # where neither of two surfaces has an opinion
+FEW = 4  # materials of most scenes
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,14 @@ class PairTable(NamedTuple):
 
 def combine(materials: Sequence[Material]) -> PairTable:
     """All pairs of materials, by the rules at the top of this file."""
+    if len(materials) > FEW:
+        return pair_table(columns_of(materials))
+    return PairTable(*(table.copy() for table in combine_few(tuple(materials))))
+
+
+@lru_cache(maxsize=64)
+def combine_few(materials: tuple[Material, ...]) -> PairTable:
+    """The same, remembered: a scene is often compiled again and again."""
     return pair_table(columns_of(materials))
 
 

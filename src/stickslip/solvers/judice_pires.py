@@ -33,7 +33,7 @@ from scipy import sparse
 from stickslip.checks import checked, count, not_negative, whole
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Matrix, Vector, asymmetry
+from stickslip.problems.matrix import Matrix, Vector, affine_dense, asymmetry
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import relative_box_map, residual
 from stickslip.solvers.basis import equilibrate_dense, scaled
@@ -128,7 +128,7 @@ def run_small(M, q, lower, upper, sides, most_patience, limit, tol):
                 sides[i] += change[i]
             continue
         singular = 0
-        value_of(M, q, z, w)
+        affine_dense(M, z, q, w)
         change = violations(z / column, row * w, low, high, sides)
         count = 0
         for i in range(n):
@@ -141,7 +141,7 @@ def run_small(M, q, lower, upper, sides, most_patience, limit, tol):
             patience -= 1
         else:
             inside = np.minimum(np.maximum(z, lower), upper)
-            value_of(M, q, inside, w)
+            affine_dense(M, inside, q, w)
             if relative_box_map(inside, w, q, lower, upper) <= tol:  # what is left to exchange is rounding
                 return inside, SOLVED, iteration
             if single > 0:
@@ -162,16 +162,21 @@ def first_sides(problem: LCP | MixedLCP, lower: Vector, upper: Vector, x0: Vecto
         sides[np.isfinite(lower)] = AT_LOWER
         return sides
     z = np.clip(start_from(problem, x0), lower, upper)
-    return suggested_sides(z, problem.value(z), lower, upper)
+    return suggested_sides(z, problem.value(z), problem.q, lower, upper)
 
 
 @kernel
-def suggested_sides(z, w, lower, upper):
+def suggested_sides(z, w, q, lower, upper):
+    """A row at its bound whose w is rounding stays there, as a contact that carries nothing: inside, it may be the one
+    too many for M_FF to be regular."""
     sides = np.zeros(z.size, np.int8)
+    small = 0.0
     for i in range(z.size):
-        if z[i] - w[i] >= upper[i]:
+        small = max(small, ROUNDING * abs(q[i]))
+    for i in range(z.size):
+        if z[i] - w[i] >= upper[i] - small:
             sides[i] = AT_UPPER
-        elif z[i] - w[i] <= lower[i]:
+        elif z[i] - w[i] <= lower[i] + small:
             sides[i] = AT_LOWER
         if lower[i] == upper[i]:
             sides[i] = AT_LOWER
@@ -215,23 +220,13 @@ def small_basic_point(M, q, sides, z, w):
     if not eliminate(block, swaps) or dense_weakest_pivot(block) <= SINGULAR:
         return False
     for _ in range(2):
-        value_of(M, q, z, w)
+        affine_dense(M, z, q, w)
         for a in range(k):
             step[a] = w[F[a]]
         substitute(block, swaps, step)
         for a in range(k):
             z[F[a]] -= step[a]
     return True
-
-
-@kernel
-def value_of(M, q, z, w):
-    """w = M z + q."""
-    for i in range(q.size):
-        total = 0.0
-        for j in range(q.size):
-            total += M[i, j] * z[j]
-        w[i] = total + q[i]
 
 
 def submatrix(M: Matrix, F: NDArray[np.int64]) -> Matrix:
