@@ -12,18 +12,23 @@ from stickslip.engine import outside
 from stickslip.engine.ahead import NOTABLE
 from stickslip.engine.apart import LEFT, part
 from stickslip.engine.engine import Engine
-from stickslip.engine.rows import FOUND
+from stickslip.engine.rows import FOUND, NEEDED
 from stickslip.scene.compile import compile_scene
 
 
-def parted(scene):
-    """The state of a scene after `part`, with nothing that overlapped at the start of the step."""
+def before_parting(scene):
+    """The state of a scene, the law of its steps and their arrays, with nothing that overlapped at the start of one."""
     model, state, drives = compile_scene(scene)
     engine = Engine(model, state, drives, 1e-2, ss.Coulomb())
     engine.look_ahead()
-    work = engine.work
-    work.count[FOUND] = 0
-    assert part(state, engine.rules.law, work)
+    engine.work.count[FOUND] = 0
+    return state, engine.rules.law, engine.work
+
+
+def parted(scene):
+    """The state of a scene after `part`."""
+    state, law, work = before_parting(scene)
+    assert part(state, law, work)
     return state
 
 
@@ -91,6 +96,19 @@ def test_a_door_turns_about_its_hinge():
     np.testing.assert_allclose(r * angle, way / (1 + weight), rtol=1e-2)
     expected = 0.5 * length * np.array([np.cos(angle), 0, -np.sin(angle)])
     np.testing.assert_allclose(state.position[0], expected, atol=1e-12)
+
+
+def test_where_there_is_no_room_nothing_moves():
+    scene = ss.Scene(gravity=(0, 0, 0))
+    bodies = [scene.add_sphere(0.1, mass=1.0, position=(x, 0, 0)) for x in (0.0, -0.5)]
+    scene.add_fixed(*bodies, position=(-0.25, 0, 0))
+    scene.add_sphere(0.1, mass=1.0, position=(0.19, 0, 0))
+    state, law, work = before_parting(scene)
+    rows, start = work.slabs.rows, state.copy()
+    small = rows._replace(place=rows.place[:1].copy(), G=rows.G[:1].copy())
+    assert not part(state, law, work._replace(slabs=work.slabs._replace(rows=small)))
+    assert work.count[NEEDED] > 1
+    np.testing.assert_array_equal(state.position, start.position)
 
 
 def test_thin_cards_stay_apart_where_steps_are_accepted_before_they_are_solved(monkeypatch):
