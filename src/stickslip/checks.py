@@ -277,10 +277,8 @@ def as_floats(owner: str, name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def finite(owner: str, name: str, array: NDArray[np.float64]) -> None:
-    if not math.isfinite(np.vdot(array, array)):  # which may also overflow
-        good = np.isfinite(array)
-        if good.all():
-            return
+    good = np.isfinite(array)
+    if not good.all():
         where = tuple(int(i) for i in np.unravel_index(int(np.argmin(good)), array.shape))
         index = f"[{', '.join(map(str, where))}]" if where else ""
         raise InputError(f"{owner}: {name}{index} is {array[where]}, expected a finite number")
