@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -142,3 +143,17 @@ def test_no_contact_at_all():
 def test_two_directions_are_too_few():
     with pytest.raises(InputError, match="StewartTrinkle: directions is 2, expected a whole number of at least 3"):
         StewartTrinkle(directions=2)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.3, -2.0])
+@pytest.mark.parametrize("directions", [4, 7, 8])
+def test_friction_on_the_polygon_has_nothing_left(directions, offset):
+    """μ p_n shared by two neighbouring directions, wherever the first of them is; half of it has half left."""
+    law, mu, p_n = StewartTrinkle(directions, offset=offset), 0.5, 2.0
+    D = polyhedral_directions(directions, 3, offset)
+    shares = np.eye(directions) * 0.7 + np.roll(np.eye(directions), 1, axis=1) * 0.3
+    friction = mu * p_n * shares @ D.T
+    rows = SimpleNamespace(mu=np.full(directions, mu), dimension=3)
+    on, half = (np.column_stack([np.full(directions, p_n), size * friction]) for size in (1.0, 0.5))
+    np.testing.assert_allclose(law.left(rows, on), 0.0, atol=1e-14)
+    np.testing.assert_allclose(law.left(rows, half), 0.5 * mu * p_n, rtol=1e-14)

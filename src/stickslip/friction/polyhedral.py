@@ -67,7 +67,7 @@ class Polyhedral(Formulation):
         if rows.dimension == 2:
             return rows.mu * p[:, 0] - length
         half = math.pi / self.directions
-        off = np.mod(np.arctan2(p[:, 2], p[:, 1]), 2 * half) - half  # from the middle between the two
+        off = np.mod(np.arctan2(p[:, 2], p[:, 1]) - self.offset, 2 * half) - half  # from the middle between the two
         return rows.mu * p[:, 0] - length * np.cos(off) / math.cos(half)
 
 
