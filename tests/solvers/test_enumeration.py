@@ -19,12 +19,15 @@ from stickslip.problems.residual import residual
 from stickslip.solvers.enumeration import (
     Dictionary,
     Enumeration,
+    Piece,
     Proof,
     Solutions,
     all_solutions,
     contradiction,
     pivot,
     rebuild,
+    sharper,
+    standard_form,
 )
 from stickslip.solvers.solution import Status
 
@@ -778,3 +781,12 @@ def test_a_search_that_does_not_reach_the_bounds_is_not_complete():
     assert residual(problem, np.array([3.5e8, 0.0, 0.0])) == 0.0
     every = all_solutions(problem)
     assert every.points or not every.complete
+
+
+@pytest.mark.parametrize("far", [1e277, np.nan])
+def test_a_wild_point_is_not_made_sharper(far):
+    """Singular equations, whose smallest singular value is a rounding error, can lead to one: no step from there."""
+    form = standard_form(LCP([[1.0, 1.0], [1.0, 1.0]], [-1.0, -2.0]))
+    left = np.array([far, far])
+    piece = Piece(left, 0, left, np.tile(left, 2), np.zeros(4, bool), np.zeros((2, 0)), 1.0)
+    assert sharper(form, piece, 1e-10) is piece

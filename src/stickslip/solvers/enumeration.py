@@ -63,6 +63,7 @@ SAME = 1e-8  # solutions closer than this are one
 MOST_LEAVES = 1000  # that Enumeration looks at: more are those of a matrix that is singular, to rounding
 MOST_NEARER = 20  # of the pieces with too large a residual, for which a better point is looked for
 SHARP = 1e-3  # share of tol, above which the residual of an isolated solution is made smaller
+WILD = 1e100  # a point of equations that are singular to rounding, and no solution; its products would overflow
 CANCELLED = 1e-13  # a difference of numbers this much larger is zero, when free variables are eliminated
 FAR = 1e3  # a contradiction should exclude at least all x with entries below this
 BEYOND = 1e7  # and where nothing is left, all below this, to say that there is no solution
@@ -1000,10 +1001,10 @@ def nearer(form: StandardForm, piece: Piece, tol: float) -> Piece:
 def sharper(form: StandardForm, piece: Piece, tol: float) -> Piece:
     """Where q is next to nothing beside the bounds, a point that takes a variable for zero can pass as a solution
     though another next to it is exact. So of each pair the smaller one is made zero, as long as that makes the residual
-    smaller (Newton's method for min(left, right) = 0)."""
-    while piece.dimension == 0 and piece.residual > SHARP * tol:
-        larger = piece.slack[: form.pairs] > piece.slack[form.pairs :]  # left than right; not where one is no number
-        again = piece_from(form, np.concatenate([~larger, larger]), 0, piece.left.copy(), piece.z.copy())
+    smaller (Newton's method for min(left, right) = 0). A point that is wild, or no number, is left alone."""
+    while piece.dimension == 0 and piece.residual > SHARP * tol and np.abs(piece.slack).max(initial=0.0) < WILD:
+        left, right = piece.slack[: form.pairs], piece.slack[form.pairs :]
+        again = piece_from(form, np.concatenate([left <= right, left > right]), 0, piece.left.copy(), piece.z.copy())
         close = np.abs(again.slack - piece.slack).max(initial=0.0) <= SAME * (1 + np.abs(piece.slack).max(initial=0.0))
         if not (close and again.residual < 0.5 * piece.residual):
             break
