@@ -24,6 +24,7 @@ from stickslip.solvers.enumeration import (
     Solutions,
     all_solutions,
     contradiction,
+    piece_from,
     pivot,
     rebuild,
     sharper,
@@ -785,8 +786,15 @@ def test_a_search_that_does_not_reach_the_bounds_is_not_complete():
 
 @pytest.mark.parametrize("far", [1e277, np.nan])
 def test_a_wild_point_is_not_made_sharper(far):
-    """Singular equations, whose smallest singular value is a rounding error, can lead to one: no step from there."""
+    """No step leads from there to a solution."""
     form = standard_form(LCP([[1.0, 1.0], [1.0, 1.0]], [-1.0, -2.0]))
     left = np.array([far, far])
     piece = Piece(left, 0, left, np.tile(left, 2), np.zeros(4, bool), np.zeros((2, 0)), 1.0)
     assert sharper(form, piece, 1e-10) is piece
+
+
+def test_singular_equations_move_a_point_no_further_than_they_say():
+    """z_1 + z_2 = 1 and z_1 + z_2 = 2: as near to both as can be, from zero by the shortest way."""
+    form = standard_form(LCP([[1.0, 1.0], [1.0, 1.0]], [-1.0, -2.0]))
+    found = piece_from(form, np.array([False, False, True, True]), 0, np.zeros(2), np.zeros(2))
+    np.testing.assert_allclose(found.z, [0.75, 0.75], rtol=1e-14)

@@ -63,7 +63,8 @@ SAME = 1e-8  # solutions closer than this are one
 MOST_LEAVES = 1000  # that Enumeration looks at: more are those of a matrix that is singular, to rounding
 MOST_NEARER = 20  # of the pieces with too large a residual, for which a better point is looked for
 SHARP = 1e-3  # share of tol, above which the residual of an isolated solution is made smaller
-WILD = 1e100  # a point of equations that are singular to rounding, and no solution; its products would overflow
+ALMOST_ZERO = 1e-100  # a singular value that is zero, in units in which the equations are of order 1
+WILD = 1e100  # a point that is no solution; its products would overflow
 CANCELLED = 1e-13  # a difference of numbers this much larger is zero, when free variables are eliminated
 FAR = 1e3  # a contradiction should exclude at least all x with entries below this
 BEYOND = 1e7  # and where nothing is left, all below this, to say that there is no solution
@@ -962,15 +963,17 @@ def solved_again(form: StandardForm, leaf: Leaf) -> Piece:
 
 
 def piece_from(form: StandardForm, zero: Mask, dimension: int, left: Vector, z: Vector) -> Piece:
-    """The piece of so many dimensions where `zero` are zero, at the solution of its equations nearest to a point."""
+    """The piece of so many dimensions where `zero` are zero, at the solution of its equations nearest to a point; what
+    singular ones say nothing of stays as it is."""
     pairs, size = form.pairs, form.q.size
     movable, equal = unknowns_and_equations(form, zero)
     U, s, Vt = np.linalg.svd(form.M[equal][:, movable])
     rank = min(int(movable.sum()) - dimension, s.size)
+    inverse = np.divide(1.0, s[:rank], out=np.zeros(rank), where=s[:rank] > ALMOST_ZERO)
     for _ in range(2):
         gap = form.right(z, left)[equal]
         step = np.zeros(size)
-        step[movable] = -Vt[:rank].T @ ((U.T[:rank] @ gap) / np.maximum(s[:rank], np.finfo(float).tiny))
+        step[movable] = -Vt[:rank].T @ (inverse * (U.T[:rank] @ gap))
         left += step
         z += form.to_z(step)
     z = np.clip(z, form.problem.lower, form.problem.upper)
