@@ -301,10 +301,10 @@ def room_for_contacts(D: int, motion: Bodies, held: Held, capacity: int, reach: 
     def integers(*shape: int) -> Integers:
         return np.zeros(shape, np.int64)
 
-    cut = blocks >= LARGE  # else slabs need no room
+    room = blocks >= LARGE or joints  # slabs need it, and what takes back overlaps of bodies with joints (apart.py)
 
     def again(arrays: dict[str, Any], *names: str) -> dict[str, Any]:
-        return {name: np.zeros_like(arrays[name]) if cut else arrays[name][:0] for name in names}
+        return {name: np.zeros_like(arrays[name]) if room else arrays[name][:0] for name in names}
 
     size = D * blocks
     rows = Rows(
