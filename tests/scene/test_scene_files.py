@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from stickslip.errors import FileError, InputError
@@ -100,6 +100,7 @@ finite = st.floats(-1e100, 1e100)
 
 
 @given(st.tuples(*[st.floats(-1e3, 1e3)] * 4), st.tuples(finite, finite, finite), st.text(min_size=1))
+@example((0.0, 0.0, 2.225073858507e-311, 2.225073858507e-311), (0.0, 0.0, 0.0), "0")
 def test_any_number_and_any_name_come_back(quaternion, position, name):
     assume(math.hypot(*quaternion) > 0 and name.isprintable() and name != "world")
     scene = Scene()

@@ -30,6 +30,7 @@ InertiaLike: TypeAlias = Annotated[Any, "a number, three principal moments or a 
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 ROUNDING = 1e-15  # a quaternion as long as this close to 1 is left alone, so that what was saved is what is loaded
+SUBNORMAL = 2.0**-1000  # lengths below have fewer digits
 
 
 def vector(owner: str, field: str, value: Any, planar: bool = False) -> Vector3:
@@ -60,13 +61,23 @@ def turning(owner: str, field: str, value: Any, planar: bool = False) -> Vector3
 
 def direction(owner: str, field: str, value: Any, planar: bool = False) -> Vector3:
     """A vector of length 1 along the one given."""
-    x, y, z = vector(owner, field, value, planar)
-    length = math.hypot(x, y, z)
-    if length == 0 or math.isinf(length):
+    found = unit(*vector(owner, field, value, planar))
+    if found is None:
         raise Refused(owner, field, value, "a direction, a vector that is not zero")
+    return found[0], found[1], found[2]
+
+
+def unit(*parts: float) -> tuple[float, ...] | None:
+    """The numbers over their length, or as they are where that is 1 but for rounding; None where it is zero or
+    infinite."""
+    length = math.hypot(*parts)
+    if length == 0 or math.isinf(length):
+        return None
     if abs(length - 1.0) <= ROUNDING:
-        return x, y, z
-    return x / length, y / length, z / length
+        return parts
+    if length < SUBNORMAL:  # numbers that have lost digits have to be larger before they are divided
+        return unit(*(part / SUBNORMAL for part in parts))
+    return tuple(part / length for part in parts)
 
 
 def orientation(owner: str, value: Any, planar: bool = False) -> Quaternion:
@@ -80,12 +91,10 @@ def orientation(owner: str, value: Any, planar: bool = False) -> Quaternion:
         except Refused:
             raise Refused(owner, "orientation", value, expected) from None
     else:
-        w, x, y, z = numbers(owner, "orientation", value, (4,), expected)
-        length = math.hypot(w, x, y, z)
-        if length == 0 or math.isinf(length):
+        parts = unit(*numbers(owner, "orientation", value, (4,), expected))
+        if parts is None:
             raise Refused(owner, "orientation", value, expected)
-        near = abs(length - 1.0) <= ROUNDING
-        found = (w, x, y, z) if near else (w / length, x / length, y / length, z / length)
+        found = (parts[0], parts[1], parts[2], parts[3])
     if planar and (found[1] != 0 or found[3] != 0):
         raise Refused(owner, "orientation", value, "an angle about y, or a turn about y, in a planar scene")
     return found
