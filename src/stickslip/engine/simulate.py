@@ -235,11 +235,12 @@ def written(scene: Scene) -> str:
 
 def digest(model: Model) -> str:
     """By which a model is known again."""
-    found = b""
+    found = hashlib.sha256()
     for name, value in zip(Model._fields, model, strict=True):
         array = np.asarray(value)
-        found += f"{name} {array.shape}".encode() + array.tobytes()
-    return hashlib.sha256(found).hexdigest()
+        found.update(f"{name} {array.shape}".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
 
 
 @dataclass(eq=False)
