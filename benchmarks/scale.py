@@ -18,7 +18,7 @@ times in turn, and the quickest counts. --shuffled numbers the bodies in no orde
 gain is the ratio of the least wall times of a step, taken in turn in one process, with the processor time beside, as a
 machine that is busy has no second core to give. Memory is what the process grew by, without the scene's own
 description; recorded, a frame is 104 bytes a body and 200 a contact (simulate(..., every=n) keeps every n-th). Each
-size of each engine runs in a process of its own. A step of bodies that fall does little but touch memory, about 1.7 kB
+size of each engine runs in a process of its own. A step of bodies that fall does little but touch memory, about 1.3 kB
 a body in arrays of 0.7 kB a body: what plain sums over arrays of that size take for as many bytes, in the same process,
 is printed beside.
 """
@@ -46,7 +46,7 @@ BEYOND_CACHE = 10_000  # bodies
 PEERS = {"pybullet": 10_000, "mujoco": 10_000}  # most bodies that each is given
 CAP = 400.0  # seconds of a process
 MORE = 4
-HELD, TOUCHED = 700, 1700  # bytes a falling body has in all arrays of a step, and those read and written in all passes
+HELD, TOUCHED = 700, 1300  # bytes a falling body has in all arrays of a step, and those read and written in all passes
 BEFORE = {"dropped": 40}  # steps off the clock, else two: that those who fall have met
 GROUND = Plane(ORIGIN, UP, everywhere(0.5))
 

@@ -118,7 +118,7 @@ def test_impulses_add_to_the_angular_momentum_what_they_should():
     bodies, state = body_of((1.0, 2.0, 2.9), spin=(3, 2, 5), **TILTED)
     L = angular_momentum(bodies, state)
     free_motion(bodies, state, h)
-    orient_all(bodies)
+    orient_all(bodies, state)
     bodies.v[0, 3:] += bodies.inverse[0] @ impulse
     advance(bodies, state, h)
     np.testing.assert_allclose(angular_momentum(bodies, state), L + impulse, atol=1e-13)
@@ -129,7 +129,7 @@ def test_impulses_that_stop_the_spin_are_not_lost_either():
     bodies, state = body_of((1.0, 2.0, 2.9), spin=(3, 2, 5), **TILTED)
     L = angular_momentum(bodies, state)
     free_motion(bodies, state, h)
-    orient_all(bodies)
+    orient_all(bodies, state)
     impulse = -np.linalg.inv(bodies.inverse[0]) @ bodies.v[0, 3:]
     bodies.v[0, 3:] = 0.0
     advance(bodies, state, h)

@@ -73,7 +73,7 @@ class Bodies(NamedTuple):
     told: Floats  # (nb, 6)   by which the velocities of bodies that move as prescribed change in this step
     root_mass: Floats  # (nb, 3)   √ of the inverse masses
     root_inertia: Floats  # (nb, 3, 3)   S with S Sᵀ = I⁻¹, body axes
-    R: Floats  # (nb, 3, 3)   body axes to world axes
+    R: Floats  # (nb, 3, 3)   body axes to world axes; of free bodies where they turn, or `orient` was asked
     root: Floats  # (nb, 3, 3)   R S: that of the inverse inertia in world axes
     inverse: Floats  # (nb, 3, 3)   inverse inertias, world axes
     reach: Floats  # (nb,)   how far the surface may come in this step
@@ -81,7 +81,8 @@ class Bodies(NamedTuple):
     v: Floats  # (nb, 6)   velocities at the end of this step
     turned: Floats  # (nb, 3)   Π - I ω₀ of (3), world axes; zero where I is a multiple of the identity
     alike: Booleans  # (nb,)   whether it is
-    oriented: Booleans  # (nb,)   whether root and inverse are those of this step: see `orient`
+    oriented: Booleans  # (nb,)   whether R, root and inverse are those of this step: see `orient`
+    room: Floats  # (3, 3)
 
 
 def bodies_of(model: Model) -> Bodies:
@@ -107,6 +108,7 @@ def bodies_of(model: Model) -> Bodies:
         np.zeros((count, 3)),
         (model.inertia == model.inertia[:, :1, :1] * np.eye(3)).all(axis=(1, 2)),
         np.zeros(count, np.bool_),
+        np.empty((3, 3)),
     )
 
 
@@ -126,28 +128,30 @@ def radii(model: Model) -> Floats:
 
 @bare
 def free_motion(bodies, state, h):
-    """Fill R, reach, turned and v: the velocities at the end of the step without contacts and joints."""
+    """Fill reach, turned and v: the velocities at the end of the step without contacts and joints."""
     g, R, v, turned = bodies.gravity, bodies.R, bodies.v, bodies.turned
     fall = h * h * math.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
     for i in range(v.shape[0]):
         for a in range(6):  # a slice would cost a call
             v[i, a] = state.velocity[i, a]
-        to_matrix(state.quaternion[i], R[i])
         bodies.reach[i] = h * surface_speed(state.velocity[i], bodies.radius[i])
         if bodies.kind[i] != FREE:
+            to_matrix(state.quaternion[i], R[i])
             for a in range(6):
                 v[i, a] += bodies.told[i, a]
             continue
-        bodies.reach[i] = max(bodies.reach[i] + fall, bodies.further[i])
         bodies.oriented[i] = False
         if not (bodies.planar or bodies.alike[i]):
             turned[i, 0] = turned[i, 1] = turned[i, 2] = 0.0
             if turns(v[i]):
+                to_matrix(state.quaternion[i], R[i])
                 to_free_end(bodies.inertia[i], R[i], h, v[i], turned[i])
         pushed(g, bodies.inverse_mass[i], bodies.force[i], h, v[i])
         if turns(bodies.force[i]):
-            orient(bodies, i)
+            orient(bodies, state, i)
             twist(bodies.inverse[i], bodies.force[i], h, v[i])
+        way = h * surface_speed(v[i], bodies.radius[i])
+        bodies.reach[i] = max(bodies.reach[i] + fall, way, bodies.further[i])
 
 
 @bare
@@ -158,32 +162,32 @@ def surface_speed(v, radius):
 
 
 @bare
-def comes_further(bodies, h, v):
-    """Does a surface come further with the velocities v than contacts were looked for, by more than FURTHER of its
-    size? `reach` and `further` then say how far."""
-    more = False
-    for i in range(v.shape[0]):
-        if bodies.kind[i] == FREE:
-            way = h * surface_speed(v[i], bodies.radius[i])
-            if way > bodies.reach[i] + FURTHER * bodies.radius[i]:
-                bodies.reach[i] = bodies.further[i] = way
-                more = True
-    return more
+def comes_further(bodies, h, v, i):
+    """Does the surface of a body come further with the velocities v than contacts were looked for, by more than FURTHER
+    of its size? `reach` and `further` then say how far."""
+    if bodies.kind[i] != FREE:
+        return False
+    way = h * surface_speed(v[i], bodies.radius[i])
+    if not way > bodies.reach[i] + FURTHER * bodies.radius[i]:
+        return False
+    bodies.reach[i] = bodies.further[i] = way
+    return True
 
 
 @bare
-def orient(bodies, i):
-    """Fill root and inverse of a free body, where this step has not yet: of many bodies some only fall."""
+def orient(bodies, state, i):
+    """Fill R, root and inverse of a free body, where this step has not yet: of many bodies some only fall."""
     if not bodies.oriented[i]:
+        to_matrix(state.quaternion[i], bodies.R[i])
         to_world(bodies.root_inertia[i], bodies.R[i], bodies.root[i], bodies.inverse[i])
         bodies.oriented[i] = True
 
 
 @bare
-def orient_all(bodies):
+def orient_all(bodies, state):
     for i in range(bodies.kind.size):
         if bodies.kind[i] == FREE:
-            orient(bodies, i)
+            orient(bodies, state, i)
 
 
 @bare
@@ -342,8 +346,9 @@ def arrive_body(bodies, state, i, v):
 @bare
 def to_end(bodies, i, x, y, z, q, v):
     """From ω⁺ to I⁻¹ Π⁺ of (3) with the spin (x, y, z) at the start and the orientation q at the end of the step; world
-    axes. R becomes that of q."""
+    axes."""
     R, I, K, t = bodies.R[i], bodies.inertia[i], bodies.inverse_inertia[i], bodies.turned[i]  # noqa: E741
+    end = bodies.room
     t_x, t_y, t_z = times_transposed(R, t[0], t[1], t[2])
     x, y, z = times_transposed(R, x, y, z)
     p_x, p_y, p_z = times(I, x, y, z)
@@ -353,23 +358,22 @@ def to_end(bodies, i, x, y, z, q, v):
     got = c_x * x + c_y * y + c_z * z
     c_x, c_y, c_z = c_x + t_x, c_y + t_y, c_z + t_z
     x, y, z = times(R, c_x, c_y, c_z)
-    before = R[0, 0], R[0, 1], R[0, 2], R[1, 0], R[1, 1], R[1, 2], R[2, 0], R[2, 1], R[2, 2]
-    to_matrix(q, R)
-    x, y, z = times_transposed(R, x, y, z)
+    to_matrix(q, end)
+    x, y, z = times_transposed(end, x, y, z)
     most = max(0.0, had + got - free) + MOST_GAIN * max(had, got)
-    if weighed(K, x, y, z) > most and turns_far(before, R):
+    if weighed(K, x, y, z) > most and turns_far(R, end):
         x, y, z = lessened(K, most, x, y, z, c_x, c_y, c_z)
     x, y, z = times(K, x, y, z)
-    v[3], v[4], v[5] = times(R, x, y, z)
+    v[3], v[4], v[5] = times(end, x, y, z)
 
 
 @bare
-def turns_far(before, R):
-    """Is R more than FAR from what it was? The trace of Rᵀ R⁺ is 1 + 2 cos of the angle."""
+def turns_far(R, end):
+    """Are two orientations more than FAR apart? The trace of Rᵀ R⁺ is 1 + 2 cos of the angle."""
     trace = 0.0
     for a in range(3):
         for b in range(3):
-            trace += before[3 * a + b] * R[a, b]
+            trace += R[a, b] * end[a, b]
     return trace < 1.0 + 2.0 * math.cos(FAR)
 
 

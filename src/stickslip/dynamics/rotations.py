@@ -23,6 +23,14 @@ def to_matrix(q, R):
 
 
 @kernel
+def to_matrices(quaternion, R):
+    """Those of many, written into R (n, 3, 3), which is returned."""
+    for i in range(quaternion.shape[0]):
+        to_matrix(quaternion[i], R[i])
+    return R
+
+
+@kernel
 def turn(q, h, wx, wy, wz):
     """q <- exp(h ω / 2) q, renormalised against rounding."""
     half = 0.5 * h * math.sqrt(wx * wx + wy * wy + wz * wz)

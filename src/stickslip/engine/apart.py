@@ -73,7 +73,8 @@ def carried_off(member, n, body, radius, width, h, mu, shift, scale, p, u):
 @bare
 def part(state, law, work):
     """Move bodies by (1). False where there is not enough room for that; NEEDED says how much."""
-    d, node, joints = work.answer.free, work.held.tree.node, work.held.wanted.size > 0
+    node, joints = work.held.tree.node, work.held.wanted.size > 0
+    d = work.answer.free if joints else work.trial.velocity  # of no further use there
     for b in range(work.gain.size):
         work.gain[b] = 0.0
     for _ in range(ROUNDS):
@@ -83,7 +84,7 @@ def part(state, law, work):
             return True
         if joints and not follow_joints(state, law.h, work, seen):
             return False
-        shift(state.position, work, seen, joints, deepest)
+        shift(state.position, work, seen, joints, deepest, d)
         for b in range(d.shape[0]):
             if work.free[b] and node[b] < 0:
                 for r in range(3):
@@ -163,10 +164,10 @@ def move_held(state, h, work, seen):
 
 
 @bare
-def shift(position, work, seen, joints, deepest):
+def shift(position, work, seen, joints, deepest, d):
     """λ and d of (1) for the contacts seen, d of bodies that joints hold as z at the nodes of their factors alone."""
     bodies, ahead, free, node, sign = work.bodies, work.ahead, work.free, work.held.tree.node, work.sign
-    d, impulse, let_be, z, body = work.answer.free, work.answer.u, work.answer.after, work.answer.z, work.surfaces.body
+    impulse, let_be, z, body = work.answer.u, work.answer.after, work.answer.z, work.surfaces.body
     start, place, G = work.slabs.rows.start, work.slabs.rows.place, work.slabs.rows.G
     for b in range(d.shape[0]):
         for r in range(6):

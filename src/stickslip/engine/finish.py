@@ -97,9 +97,10 @@ def end_velocities(work):
     """v⁺ of all bodies, and the impulses of joints, from the impulses that the answer holds."""
     held, answer, rows, bodies = work.held, work.answer, work.rows, work.bodies
     n, m = work.count[ACTIVE], work.count[BOUNDED]
-    end = answer.v if held.wanted.size == 0 else answer.free
-    pushed = end_free(
-        n, m, rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse, bodies.v, answer.p, end
+    if held.wanted.size > 0:  # without joints answer.free and answer.v are bodies.v
+        copy(bodies.v, answer.free)
+    pushed = push_free(
+        n, m, rows.body, rows.jacobian, work.free, bodies.inverse_mass, bodies.inverse, answer.p, answer.free
     )
     if held.wanted.size > 0:
         end_held(held, rows.jacobian.shape[2], n, m, rows.number, answer.p, pushed, answer.free, answer.v)
@@ -108,6 +109,16 @@ def end_velocities(work):
 @inlined
 def find_shares(state, rules, work):
     """The shares of v⁺ in the velocities by which bodies move."""
+    if work.count[ACTIVE] > 0 or work.held.wanted.size > 0:
+        share_out(state, rules, work)
+    else:
+        for b in range(work.share.size):
+            work.share[b] = MEAN
+
+
+@inlined
+def share_out(state, rules, work):
+    """The same where there are contacts or joints."""
     held, answer, rows, law = work.held, work.answer, work.rows, work.law
     n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
     find_leaning(n, rows.body, work.free, work.islands.of_block, answer.p, work.islands.leans)
@@ -145,6 +156,8 @@ def finish(state, rules, work, memory, record, k):
     if held.wanted.size == 0 and not deep:
         move_and_note(bodies, state, h, answer.v, share, record, k)
     else:
+        if deep:
+            orient_all(bodies, state)
         if held.wanted.size > 0:
             put(state, work.trial)
             set_out(held, state, h, answer.v, share)
@@ -152,11 +165,9 @@ def finish(state, rules, work, memory, record, k):
         if held.wanted.size > 0:
             halve(held, answer.free, answer.v, share)
             fasten(held, state, h, answer.v)
-        if deep:
-            orient_all(bodies)
-            if not part(state, rules.law, work):
-                put(work.trial, state)
-                return False
+        if deep and not part(state, rules.law, work):
+            put(work.trial, state)
+            return False
         arrive(bodies, state, answer.v)
     remember(
         memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
@@ -210,11 +221,8 @@ def loosest(held, radius):
 
 
 @bare
-def end_free(n, m, body, J, free, inverse_mass, inverse, unheld, p, v):
-    """Velocities at the end without the bilateral rows. Returns whether an impulse acts."""
-    for b in range(v.shape[0]):
-        for r in range(6):
-            v[b, r] = unheld[b, r]
+def push_free(n, m, body, J, free, inverse_mass, inverse, p, v):
+    """From velocities without impulses to those at the end without the bilateral rows. Returns whether one acts."""
     D, pushed = J.shape[2], False
     for i in range(n + m):
         for side in range(2):

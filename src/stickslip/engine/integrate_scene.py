@@ -123,7 +123,7 @@ class Sprung:
         return engine
 
     def M(self, engine: Engine) -> Dense:
-        return as_dense(mass_matrix(self.arrays.model, self.free, engine.work.bodies.R))
+        return as_dense(mass_matrix(self.arrays.model, self.free, engine.state.quaternion))
 
     def pushed(self, engine: Engine) -> Pushed:
         """The springs of the contacts that were found."""
@@ -148,7 +148,7 @@ class Sprung:
         whole[:, :3] += model.force + np.where(model.kind[:, None] == Kind.FREE, model.mass[:, None], 0) * model.gravity
         whole[:, 3:] += model.torque
         self.arrays.drives.add_forces(t, state, model, whole[:, :3], whole[:, 3:])
-        whole[:, 3:] -= gyroscopic(model, engine.work.bodies.R, state.velocity[:, 3:])
+        whole[:, 3:] -= gyroscopic(model, state.quaternion, state.velocity[:, 3:])
         acceleration = np.linalg.solve(M, whole[free.body, free.component])
         if self.rigid.size:
             G, drifts = self.held(state)

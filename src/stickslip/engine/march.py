@@ -72,8 +72,9 @@ def march(state, rules, work, memory, record, first, island):
         return 0, DONE if prepare(state, rules, work, memory) else NO_ROOM
     for k in range(first, record.residual.size):
         if island == FRESH:
+            if count[TRIES] > 0:
+                work.bodies.further[:] = 0.0
             count[LIMITS] = count[TRIES] = count[LOOKS] = count[MISSED] = 0
-            work.bodies.further[:] = 0.0
         while True:
             if island == FRESH:
                 if not prepare(state, rules, work, memory):
@@ -103,7 +104,9 @@ def march(state, rules, work, memory, record, first, island):
                 work.residual[0] = max(work.residual[0], error)
             island = FRESH
             end_velocities(work)
-            if count[TRIES] < MOST_TRIES and comes_further(work.bodies, rules.law.h, work.answer.v):
+            if count[TRIES] < MOST_TRIES and any_comes_further(
+                count[ACTIVE], work.rows.body, work.held.wanted.size > 0, work.bodies, rules.law.h, work.answer.v
+            ):
                 count[TRIES] += 1
                 if find_contacts(state, work.bodies.reach, work.collision, work.ahead) > count[SEEN]:
                     continue  # once more, with what is met on the way
@@ -142,6 +145,19 @@ def march(state, rules, work, memory, record, first, island):
         if not finish(state, rules, work, memory, record, k):
             return k, NO_ROOM if count[NEEDED] > work.rows.place.size else LOOSE
     return record.residual.size, DONE
+
+
+@bare
+def any_comes_further(n, body, joints, bodies, h, v):
+    """Does a body that contacts, or joints, have pushed come further than contacts were looked for?"""
+    more = False
+    for i in range(n):
+        for side in range(2):
+            more = comes_further(bodies, h, v, body[i, side]) or more
+    if joints:
+        for b in range(v.shape[0]):
+            more = comes_further(bodies, h, v, b) or more
+    return more
 
 
 @bare

@@ -49,10 +49,10 @@ def prepare(state, rules, work, memory):
     contacts, surfaces, bodies = work.contacts, work.surfaces, work.bodies
     free_motion(bodies, state, h)
     if held.wanted.size > 0:
-        orient_all(bodies)
+        orient_all(bodies, state)
         slow(held.added, bodies, h)
         run_motors(held, h, bodies.inverse_mass, bodies.inverse, bodies.v)
-    if held.wanted.size > 0:  # without joints answer.free is bodies.v
+    if held.wanted.size > 0:  # without joints answer.free and answer.v are bodies.v
         copy(bodies.v, answer.free)
         hold_free(held, answer.free)
         copy(answer.free, answer.v)
@@ -72,7 +72,7 @@ def prepare(state, rules, work, memory):
         n, rows.found, contacts.shape_a, contacts.shape_b, contacts.normal, contacts.point, surfaces.body,
         state.position, bodies.planar, rows.body, rows.frame, rows.jacobian,
     )  # fmt: skip
-    orient_touched(n, rows.body, work.free, bodies)
+    orient_touched(n, rows.body, work.free, bodies, state)
     m = 0
     if held.bounded.size > 0:
         m = fill_bounded(
@@ -185,11 +185,11 @@ def fill_rows(n, found, shape_a, shape_b, normal, point, shape_body, position, p
 
 
 @bare
-def orient_touched(n, body, free, bodies):
+def orient_touched(n, body, free, bodies, state):
     for i in range(n):
         for side in range(2):
             if free[body[i, side]]:
-                orient(bodies, body[i, side])
+                orient(bodies, state, body[i, side])
 
 
 @bare

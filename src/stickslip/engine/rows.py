@@ -124,7 +124,7 @@ class Law(NamedTuple):
 class Answer(NamedTuple):
     """What a step finds, and where it starts from."""
 
-    free: Floats  # (bodies, 6)   velocities with joints but without contacts and bounded rows: Bodies.v without joints
+    free: Floats  # (bodies, 6)   velocities with joints but without contacts and bounded rows; without joints Bodies.v
     known: Booleans  # (nb,)   was there in the step before
     moved: Booleans  # (nb,)   and took more than a sweep
     waited: Integers  # (nb,)   for how many steps in a row the loop has not solved its island to tol
@@ -133,7 +133,7 @@ class Answer(NamedTuple):
     p: Floats  # (D nb,)   impulses
     u: Floats  # (D nb,)   velocities under the law, with d and ε p
     z: Floats  # (places, 6)   what impulses do there
-    v: Floats  # (bodies, 6)   velocities of the bodies
+    v: Floats  # (bodies, 6)   velocities of the bodies at the end; without joints Bodies.v too
     after: Floats  # (D nb,)   of contacts, with these
     state: Integers  # (nb,)   of contacts whose law is no cone's, as the formulation tells
 
@@ -315,7 +315,7 @@ def room_for_contacts(D: int, motion: Bodies, held: Held, capacity: int, reach: 
     law |= {"q": numbers(size), "before": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
     law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
     answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
-    answer |= {"free": numbers(bodies, 6) if joints else motion.v, "v": numbers(bodies, 6)}
+    answer |= {name: numbers(bodies, 6) if joints else motion.v for name in ("free", "v")}
     answer |= {"z": numbers(bodies + nodes, 6)}
     answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
     answer |= {name: integers(blocks) for name in ("waited", "state")}

@@ -419,7 +419,7 @@ def forces_of(arrays: Arrays, M: Dense) -> Vector:
     rest.look_ahead()
     free, given = free_rows(model), np.zeros((model.kind.size, 6))
     drives.add_forces(0.0, state, model, given[:, :3], given[:, 3:])
-    given[:, 3:] -= gyroscopic(model, arrays.engine.work.bodies.R, state.velocity[:, 3:])
+    given[:, 3:] -= gyroscopic(model, state.quaternion, state.velocity[:, 3:])
     constant: Vector = M @ rest.work.bodies.v[free.body, free.component] / rest.h
     return constant + given[free.body, free.component]
 

@@ -18,6 +18,7 @@ from stickslip.checks import checked, vector
 from stickslip.dynamics.generalized import Given, System, evaluate
 from stickslip.dynamics.joints import JointRows, asked
 from stickslip.dynamics.mujoco import LoadedModel
+from stickslip.dynamics.rotations import to_matrices
 from stickslip.engine.arguments import FORMULATION, refuse_state, seconds
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
@@ -135,7 +136,7 @@ def engine_problem(engine: Engine) -> ContactProblem:
     model, state, work = engine.model, engine.state, engine.work
     rows, contacts, joints = work.rows, work.contacts, work.held.rows
     n, D, free = int(work.count[FOUND]), rows.jacobian.shape[2], free_rows(model)
-    M = mass_matrix(model, free, work.bodies.R)
+    M = mass_matrix(model, free, state.quaternion)
     body, jacobian = rows.body[:n], rows.jacobian[:n]
     fixed = np.where(model.kind[:, None] == Kind.FREE, 0.0, state.velocity)
     a, b = (model.shape_material[shape[:n]] for shape in (contacts.shape_a, contacts.shape_b))
@@ -163,12 +164,12 @@ def engine_problem(engine: Engine) -> ContactProblem:
     )
 
 
-def mass_matrix(model: Model, free: FreeRows, R: Floats) -> sparse.csr_array:
+def mass_matrix(model: Model, free: FreeRows, quaternion: Floats) -> sparse.csr_array:
     """M of the rows of v: masses, and inertias in world axes."""
     whole = np.zeros((model.kind.size, 6, 6))
     for k in range(3):
         whole[:, k, k] = np.where(model.kind == Kind.FREE, model.mass, 0.0)
-    whole[:, 3:, 3:] = R @ model.inertia @ R.transpose(0, 2, 1)
+    whole[:, 3:, 3:] = world_inertia(model, quaternion)
     body = np.flatnonzero((free.number >= 0).any(axis=1))
     number = free.number[body]
     row, column = np.broadcast_arrays(number[:, :, None], number[:, None, :])
@@ -176,11 +177,18 @@ def mass_matrix(model: Model, free: FreeRows, R: Floats) -> sparse.csr_array:
     return sparse.csr_array((whole[body][kept], (row[kept], column[kept])), shape=(free.size, free.size))
 
 
-def gyroscopic(model: Model, R: Floats, spin: Floats) -> Floats:
+def world_inertia(model: Model, quaternion: Floats) -> Floats:
+    """(nb, 3, 3) inertias in world axes."""
+    R = to_matrices(quaternion, np.empty((len(quaternion), 3, 3)))
+    whole: Floats = R @ model.inertia @ R.transpose(0, 2, 1)
+    return whole
+
+
+def gyroscopic(model: Model, quaternion: Floats, spin: Floats) -> Floats:
     """(nb, 3) ω × I ω of the bodies, world axes; none in the plane."""
     if model.planar:
         return np.zeros_like(spin)
-    return np.cross(spin, np.einsum("bij,bj->bi", R @ model.inertia @ R.transpose(0, 2, 1), spin))
+    return np.cross(spin, np.einsum("bij,bj->bi", world_inertia(model, quaternion), spin))
 
 
 def generalized(free: FreeRows, body: NDArray[np.int64], jacobian: Floats) -> sparse.csr_array:
