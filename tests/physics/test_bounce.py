@@ -169,6 +169,25 @@ def test_newtons_cradle(impact, gap, moving):
     np.testing.assert_allclose([run.velocity(ball)[-1, 0] for ball in balls], expected, atol=1e-7)
 
 
+@pytest.mark.parametrize("hanging", [False, True])
+def test_a_long_row_of_balls_that_nearly_touch(hanging):
+    """One step in which a dozen balls hit each other one by one: none goes into the next, and the last flies off."""
+    scene, count, gap = ss.Scene(gravity=(0, 0, 0)), 12, 1e-4
+    balls = []
+    for i in range(count):
+        x = i * (0.2 + gap) - (0.005 if i == 0 else 0.0)
+        ball = scene.add_sphere(
+            0.1, mass=1.0, position=(x, 0, 0), velocity=(1.0 if i == 0 else 0.0, 0, 0), restitution=1.0, friction=0.0
+        )
+        if hanging:
+            scene.add_ball(ball, position=(x, 0, 5.0))
+        balls.append(ball)
+    run = ss.simulate(scene, 0.05, 0.01)
+    x, v = (np.stack([of(ball)[:, 0] for ball in balls], axis=1) for of in (run.position, run.velocity))
+    assert np.diff(x, axis=1).min() > 0.2 - 0.01 * 0.2
+    np.testing.assert_allclose(v[-1], [0.0] * (count - 1) + [1.0], atol=0.02 if hanging else 1e-7)
+
+
 @pytest.mark.parametrize("h", [1e-2, 2e-3])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_box_that_tumbles_gains_nothing(h, seed):

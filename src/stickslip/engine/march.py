@@ -58,6 +58,7 @@ class Ended(IntEnum):
 DONE, NO_ROOM, OUTSIDE, FULL, ASKS, LOOSE = (int(ended) for ended in Ended)
 INEXACT = int(Status.INEXACT)
 MOST_TRIES = 3  # in which bodies that are hit look for what they meet on their way
+MORE_TRIES, FEW = 16, 64  # the same in steps of few contacts: balls in a row hit each other one by one
 # Instead of an island to go on from: the step has not begun; prepare it, and no more; help another thread
 FRESH, LOOK, HELP = -1, -2, -3
 
@@ -104,7 +105,7 @@ def march(state, rules, work, memory, record, first, island):
                 work.residual[0] = max(work.residual[0], error)
             island = FRESH
             end_velocities(work)
-            if count[TRIES] < MOST_TRIES and any_comes_further(
+            if count[TRIES] < (MORE_TRIES if count[ACTIVE] <= FEW else MOST_TRIES) and any_comes_further(
                 count[ACTIVE], work.rows.body, work.held.wanted.size > 0, work.bodies, rules.law.h, work.answer.v
             ):
                 count[TRIES] += 1
