@@ -8,7 +8,7 @@ Ctrl-C reaches the programs that tests start, also where the tests themselves ru
 jobs ignore it, and what they start with them.
 
 Tests that try a law on thousands of random problems ask the fixture `share` which: one in eleven by default, all with
-`pytest --thorough`, which CI runs.
+`pytest --thorough`, which `.ci/run --thorough` runs.
 """
 
 import gc
