@@ -160,7 +160,7 @@ HEAPS = (
     lambda: boxes(50, 5e-3, 400, 0.66),
     lambda: boxes(50, 1e-2, 200, 0.66),
     lambda: boxes(300, 5e-3, 400, 1.1),
-    lambda: boxes(50, 5e-3, 400, 0.66, friction=5.0),
+    lambda: boxes(50, 5e-3, 800, 0.66, friction=5.0),  # they hold each other up, and fall one by one
     mixed,
     capsules,
     compounds,
