@@ -67,7 +67,6 @@ ALMOST_ZERO = 1e-100  # a singular value that is zero, in units in which the equ
 WILD = 1e100  # a point that is no solution; its products would overflow
 CANCELLED = 1e-13  # a difference of numbers this much larger is zero, when free variables are eliminated
 FAR = 1e3  # a contradiction should exclude at least all x with entries below this
-BEYOND = 1e7  # and where nothing is left, all below this, to say that there is no solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +133,7 @@ class Solutions:
     def describe(self) -> str:
         isolated = "one isolated solution" if len(self.points) == 1 else f"{len(self.points)} isolated solutions"
         if not self.continua:
-            sentence = isolated if self.points else "no solution"
+            sentence = isolated if self.points else self.nothing()
         else:
             pieces = [piece.describe() for piece in self.continua[:3]]
             if len(self.continua) > 3:
@@ -147,6 +146,12 @@ class Solutions:
         elif not self.complete:
             sentence += "; the search was not completed, there may be more"
         return sentence
+
+    def nothing(self) -> str:
+        """What it means that none is listed."""
+        if self.doubtful or not self.complete:
+            return "no certain solution"
+        return "no solution" + (f" below {self.reach:.0e} times what is usual here" if self.reach < math.inf else "")
 
     def __repr__(self) -> str:
         return f"Solutions({self.describe()})"
@@ -220,7 +225,7 @@ def search(problem: LCP | MixedLCP, tolerance: float, max_nodes: int, max_leaves
 @checked(tol=positive, max_nodes=count)
 class Enumeration:
     """All solutions as a method: the first of them, or NO_SOLUTION where a completed search shows that no point has a
-    residual of tol, with no entry beyond 1e7 times what is usual in the problem's own units."""
+    residual of tol, unless its entries are so large that rounding hides whether it has."""
 
     tol: float = 1e-10
     max_nodes: int = 1_000_000  # and no more than MOST_LEAVES choices that may hold solutions
@@ -233,7 +238,7 @@ class Enumeration:
         found = search(problem, self.tol, self.max_nodes, MOST_LEAVES)
         listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
         nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER
-        shown = found.clear >= 1.0 and found.reach >= BEYOND
+        shown = found.clear >= 1.0 and found.reach >= hidden_beyond(standard_form(problem), self.tol)
         ended = Status.STALLED if listed or (found.complete and not shown) else nothing
         solved = (
             x for x in listed if judge(problem, x, self.tol)[2]
@@ -341,6 +346,14 @@ def farthest_bound(form: StandardForm) -> float:
     """How far a variable with two bounds may go, in the units of the scaled problem."""
     width = (form.problem.upper - form.problem.lower)[form.boxed]
     return float((width / form.left_unit[form.boxed_among_sided]).max(initial=0.0))
+
+
+def hidden_beyond(form: StandardForm, tol: float) -> float:
+    """In the units of the scaled problem: where an entry is larger than this, the terms M_ij z_j of a row that is not
+    at its bound are so large that their rounding exceeds tol, and no point can be called a solution."""
+    inside, unit = np.append(form.sided, form.free), np.delete(form.left_unit, slice(form.sided.size, form.pairs))
+    terms = np.abs(as_dense(form.problem.M))[np.ix_(inside, inside)] * unit
+    return float(tol * residual_scale(form.problem) / (TINY * np.min(terms, initial=math.inf, where=terms > 0.0)))
 
 
 def allowances(form: StandardForm, tol: float) -> tuple[Vector, Vector]:
