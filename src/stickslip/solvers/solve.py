@@ -63,8 +63,6 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from stickslip.checks import Refused, checked, positive
 from stickslip.problems.cone import ConeProblem
@@ -74,7 +72,7 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Vector, as_dense, asymmetry
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import PROBLEMS, TINY, residual_scale, surest_residual
+from stickslip.problems.residual import PROBLEMS, surest_residual, without_far_bounds
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.solution import Problem, Solution, Solver, Status, conclude, expect, solver_value
 
@@ -211,31 +209,21 @@ def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Rungs:
         yield solver, Start.GIVEN
     yield chosen("judice_pires", tol, max_iter=WARM), Start.BEST
     yield chosen("judice_pires", tol, max_iter=WARM), Start.AFRESH
-    if far_bounds(problem, tol).any():
+    if without_far_bounds(problem, tol) is not problem:
         yield WithoutFarBounds(tol=tol), Start.AFRESH
     if math.prod(map(len, choices_of_rows(problem))) <= CHOICES:
         yield EveryChoice(tol=tol), Start.AFRESH
 
 
-def far_bounds(problem: LCP | MixedLCP, tol: float) -> NDArray[np.bool_]:
-    """(2, n) which bounds, lower and upper, are so far away that the rounding of M z there is more than tol of q."""
-    size = abs(problem.M).max(axis=0)  # of the columns of M
-    size = size.toarray().ravel() if sparse.issparse(size) else size
-    bounds = np.stack([problem.lower, problem.upper])
-    with np.errstate(over="ignore"):
-        return np.isfinite(bounds) & (TINY * size * np.abs(bounds) > tol * residual_scale(problem))
-
-
 @dataclass(frozen=True, kw_only=True)
 class WithoutFarBounds:
-    """The methods of solve.py on a problem without its `far_bounds`. Its answer is one if it lies within them."""
+    """The methods of solve.py on a problem without its far bounds. Its answer is one if it lies within them."""
 
     tol: float = 1e-10
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         started = time.perf_counter()
-        lower, upper = np.where(far_bounds(problem, self.tol), [[-np.inf], [np.inf]], [problem.lower, problem.upper])
-        near = MixedLCP(problem.M, problem.q, lower, upper)
+        near = without_far_bounds(problem, self.tol)
         answers = (each.solve(near) for each in lcp_methods(near, None, self.tol))
         x = next((each.x for each in answers if each.solved), np.zeros(problem.size))
         x = np.clip(x, problem.lower, problem.upper)
