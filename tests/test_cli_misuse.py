@@ -258,6 +258,14 @@ def test_ctrl_c_while_modules_are_loaded_is_one_sentence():
     assert (ended.returncode, ended.stderr) == (STOPPED, "stickslip: stopped\n")
 
 
+def test_nothing_is_loaded_before_ctrl_c_is_caught():
+    """What `import stickslip` loads comes before main(), where Ctrl-C would be a traceback."""
+    code = "import os, importlib, sys; old = {*sys.modules}; import stickslip.__main__; print(*{*sys.modules} - old)"
+    sources = {**os.environ, "PYTHONPATH": str(Path(ss.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env=sources)
+    assert set(done.stdout.split()) <= {"stickslip", "stickslip.__main__", "__future__"}
+
+
 def test_ctrl_c_is_one_sentence_and_the_run_goes_on():
     with process("run", "scene.yaml", "--duration", "20000", "--save", "run.h5", stdout=subprocess.DEVNULL) as writer:
         until = time.monotonic() + 300

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any
 
 __version__ = "0.1.0"
 
@@ -27,7 +26,7 @@ _HOME = _homes()
 __all__ = sorted(_HOME)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"stickslip has no {name!r}")
     value = getattr(import_module(_HOME[name]), name)

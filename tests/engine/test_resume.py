@@ -383,3 +383,9 @@ def test_a_recorder_that_goes_on_keeps_the_older_file_until_its_copy_is_whole(mo
             Recorder.after(run._record, "run.h5")
     assert Path("run.h5").read_bytes() == before
     assert os.listdir() == ["run.h5"]
+
+
+def test_a_run_whose_record_was_thinned_cannot_go_on():
+    ss.simulate(heap(), 0.05, DT, every=2, path="run.h5").close()
+    with pytest.raises(ss.FileError, match=r"it has no checkpoint; expected one of simulate\(..., path=...\), every=1"):
+        ss.resume("run.h5", 0.1)

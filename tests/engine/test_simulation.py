@@ -411,11 +411,29 @@ REFUSED = [
     ),
     (
         lambda sim: set_state(sim, state_with(sim, "velocity", np.full((3, 6), np.nan))),
-        "Simulation: velocity has entries that are not finite",
+        "Simulation: velocity[0, 0] is nan, expected a finite number",
     ),
     (
         lambda sim: set_state(sim, state_with(sim, "quaternion", np.full((3, 4), 1.0))),
-        "Simulation: quaternion 0 has length 2, expected 1",
+        "Simulation: the quaternion of 'rod' has length 2, expected 1",
+    ),
+    (lambda sim: set_state(sim, None), "Simulation: state is None, expected a State of this scene, such as sim.state"),
+    (lambda sim: set_state(sim, {}), "Simulation: state is {}, expected a State of this scene, such as sim.state.copy"),
+    (
+        lambda sim: set_state(sim, sim.state.copy()._replace(position=None)),
+        "Simulation: position is None, expected an array of real numbers",
+    ),
+    (
+        lambda sim: set_state(sim, sim.state.copy()._replace(velocity=np.full((3, 6), 1j))),
+        "Simulation: velocity is [[1j, 1j, 1j, 1j, 1j, 1j],",
+    ),
+    (
+        lambda sim: set_state(sim, state_with(sim, "position", np.full((3, 3), -1e200))),
+        "Simulation: position of 'rod' is 1e+200, expected numbers up to 1e+100",
+    ),
+    (
+        lambda sim: set_state(sim, state_with(sim, "velocity", np.ones((3, 6)))),
+        "Simulation: velocity of 'world' is [1.0, 1.0, 1.0, 1.0, 1.0, 1.0], expected none for a static body",
     ),
     (
         lambda sim: set_state(sim, state_with(sim, "position", np.ones((3, 3)))),

@@ -15,7 +15,7 @@ from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import residual
+from stickslip.problems.residual import residual, surest_residual
 from stickslip.solvers.enumeration import (
     Dictionary,
     Enumeration,
@@ -798,3 +798,26 @@ def test_singular_equations_move_a_point_no_further_than_they_say():
     form = standard_form(LCP([[1.0, 1.0], [1.0, 1.0]], [-1.0, -2.0]))
     found = piece_from(form, np.array([False, False, True, True]), 0, np.zeros(2), np.zeros(2))
     np.testing.assert_allclose(found.z, [0.75, 0.75], rtol=1e-14)
+
+
+def test_no_solution_is_said_as_far_as_it_is_known():
+    """z_1 - (1 + ε) z_2 = 1 and z_1 - z_2 = 2, ε = 2^-46, at z = (2 + 1/ε, 1/ε), where rounding leaves one digit of
+    what is 1 here: at a tol of 0.1 it is a solution, and is not denied. Without ε there is none at all."""
+    free = [-np.inf, -np.inf], [np.inf, np.inf]
+    far = MixedLCP([[1.0, -1.0 - 2.0**-46], [1.0, -1.0]], [-1.0, -2.0], *free)
+    assert surest_residual(far, np.array([2.0**46 + 2.0, 2.0**46])) <= 0.1
+    assert Enumeration(tol=0.1).solve(far).status is not Status.NO_SOLUTION
+    none = MixedLCP([[1.0, -1.0], [1.0, -1.0]], [-1.0, -2.0], *free)
+    assert Enumeration(tol=0.1).solve(none).status is Status.NO_SOLUTION
+    assert all_solutions(none).describe().startswith("no solution")
+
+
+def test_a_solution_between_far_bounds_is_found():
+    """z = (1.7e-13, -1.3e-13, 0), which bounds of 1e5 hide: found without them."""
+    M = [[369023620.0, 265393280.0, -126627448.0], [605952320.0, 1172684800.0, -289959872.0],
+         [4801419.0, -352485184.0, 467610112.0]]  # fmt: skip
+    problem = MixedLCP(M, [-2.7e-5, 5.4e-5, -5.4e-5], [-155289.8, -np.inf, -1.0], [155289.8, 0.0, 0.0])
+    found = all_solutions(problem)
+    assert found.describe() == "one isolated solution"
+    z = np.linalg.solve(np.array(M)[:2, :2], [2.7e-5, -5.4e-5])
+    np.testing.assert_allclose(found.points[0], [*z, 0.0], rtol=1e-12)

@@ -7,7 +7,16 @@ Problems are plain NumPy; nothing of the package makes or judges them (attack.py
 
 import numpy as np
 import pytest
-from attack import Tally, attack, random_problem, residual_with
+from attack import (
+    Tally,
+    as_numbers,
+    attack,
+    attack_enumeration,
+    exact_solutions,
+    near_any,
+    random_problem,
+    residual_with,
+)
 from scipy import sparse
 
 import stickslip as ss
@@ -37,6 +46,7 @@ def test_nothing_false(part, share):
 KNOWN = [  # each was false, missed or a crash once
     [1, 298], [2, 27], [2, 74], [2, 206], [2, 417], [2, 560], [2, 997], [2, 2097], [5, 5163], [5, 6129],
     [20261119, 212], [20261119, 408], [20261120, 136], [20261301, 464], [20261301, 3424], [20261301, 18489],
+    [20261301, 40021],
 ]  # fmt: skip
 
 
@@ -48,7 +58,11 @@ def test_what_was_false_once(seed):
     assert not [each for each in tally.found if each[0] in FALSE]
 
 
-MISSED = [[20261118, 1375]]  # bounds of 1e10 around a solution of 1e-15
+MISSED = [
+    [20261118, 1375],  # bounds of 1e10 around a solution of 1e-15
+    [20261301, 4546], [20261301, 39508], [20261401, 16073],  # at bounds of 1e4 and 1e-10, 1e10 and 1e-7, 1e8 and 1e-9
+    [20261301, 27283], [20261303, 3964], [20261401, 709], [20261401, 8505], [20261401, 25937],  # rows alike to rounding
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", MISSED, ids=str)
@@ -57,6 +71,23 @@ def test_what_was_missed_once(seed):
     with np.errstate(all="ignore"):
         attack(seed, tally)
     assert not tally.found
+
+
+HIDDEN = [
+    [20261301, 760], [20261401, 22816], [20261401, 24285], [20261401, 27420], [20261401, 29219], [20261402, 4109],
+    [20261402, 4897],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", HIDDEN, ids=str)
+def test_what_far_bounds_hide_is_listed(seed):
+    """Bounds of 1e5 to 1e9 around solutions of 1e-17 to 1e2, next to each other or within a doubtful continuum."""
+    rng, tally = np.random.default_rng(seed), Tally()
+    kind, problem = random_problem(rng)
+    attack_enumeration(seed, kind, problem, rng, tally)
+    assert not tally.found
+    every = ss.all_solutions(problem)
+    assert all(near_any(problem, as_numbers(problem, z), every) for z in exact_solutions(problem))
 
 
 def test_nothing_is_printed_where_a_proof_is_looked_for(capfd):

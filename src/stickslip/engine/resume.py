@@ -81,7 +81,7 @@ def resume(
         header, checkpoint = record.header, record.checkpoint()
         if checkpoint is None or math.isnan(header.duration):
             why = "its last step led to no numbers" if record.ledger and record.ledger.lost else "it has no checkpoint"
-            raise FileError(f"{name}: this run cannot go on, {why}; expected one of simulate(..., path=...)")
+            raise FileError(f"{name}: this run cannot go on, {why}; expected one of simulate(..., path=...), every=1")
         seconds = header.duration if duration is None else duration
         steps = count_steps(seconds, header.dt)
         if steps < record.steps:

@@ -23,7 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import Refused, bound, checked, count, not_negative, number, positive, truth, whole
+from stickslip.checks import (
+    LARGEST,
+    Refused,
+    bound,
+    checked,
+    count,
+    floats,
+    not_negative,
+    number,
+    positive,
+    truth,
+    whole,
+)
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.arguments import SCENE, SCHEME, THREADS, seconds, world
 from stickslip.engine.boxed import ALONE, boxed
@@ -46,7 +58,7 @@ from stickslip.engine.trajectory import (
 from stickslip.errors import InputError, RunFailed
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.scene.compile import StateView
-from stickslip.scene.model import Floats, Joint, Kind, State
+from stickslip.scene.model import Floats, Joint, Kind, Model, State
 from stickslip.scene.scene import Scene
 from stickslip.scene.values import ORIGIN, orientation, rotated, turning, vector
 from stickslip.solvers.solution import Solver, Status
@@ -197,7 +209,7 @@ class Simulation:
 
     @state.setter
     def state(self, given: State | StateNow) -> None:
-        new = checked_state(given.copy(), self._view.state, self._engine.model.planar)
+        new = checked_state(given, self._view.state, self._engine.model, self._names)
         for array, value in zip(self._view.state, new, strict=True):
             array[:] = value
         self._begin()
@@ -447,21 +459,29 @@ def turn_of(owner: str, given: Any, planar: bool) -> Floats:
     return np.array(orientation(owner, given, planar))
 
 
-def checked_state(given: State, like: State, planar: bool) -> State:
-    """A state of the same shapes, finite, with unit quaternions, and in the plane where the scene is."""
-    for field, value, known in zip(State._fields, given, like, strict=True):
+def checked_state(given: Any, like: State, model: Model, names: tuple[str, ...]) -> State:
+    """A state of the same shapes, finite, with unit quaternions, static bodies at rest, and in the plane where the
+    scene is."""
+    if not isinstance(given, State | StateView):
+        raise Refused("Simulation", "state", given, "a State of this scene, such as sim.state.copy()")
+    arrays = given.state if isinstance(given, StateView) else given
+    new = State(*(floats("Simulation", field, value) for field, value in zip(State._fields, arrays, strict=True)))
+    for field, value, known in zip(State._fields, new, like, strict=True):
         if value.shape != known.shape:
             raise InputError(f"Simulation: {field} has shape {value.shape}, expected {known.shape}")
-        if not np.isfinite(value).all():
-            raise InputError(f"Simulation: {field} has entries that are not finite, expected numbers")
-    length = np.linalg.norm(given.quaternion, axis=1)
+        if np.abs(value).max(initial=0.0) > LARGEST:
+            far = names[int(np.argmax(np.abs(value).max(axis=1)))]
+            raise Refused("Simulation", f"{field} of {far!r}", np.abs(value).max(), f"numbers up to {LARGEST:g}")
+    length = np.linalg.norm(new.quaternion, axis=1)
     if (np.abs(length - 1.0) > UNIT).any():
         worst = int(np.argmax(np.abs(length - 1.0)))
-        raise InputError(f"Simulation: quaternion {worst} has length {length[worst]:g}, expected 1")
-    if planar:
-        across = given.position[:, 1].any() or given.quaternion[:, [1, 3]].any() or given.velocity[:, [1, 3, 5]].any()
+        raise InputError(f"Simulation: the quaternion of {names[worst]!r} has length {length[worst]:g}, expected 1")
+    for i in np.flatnonzero((model.kind == Kind.STATIC) & new.velocity.any(axis=1)):
+        raise Refused("Simulation", f"velocity of {names[i]!r}", new.velocity[i], "none for a static body")
+    if model.planar:
+        across = new.position[:, 1].any() or new.quaternion[:, [1, 3]].any() or new.velocity[:, [1, 3, 5]].any()
         if across:
             raise InputError(
                 "Simulation: the state leaves the plane y = 0, expected one in it, for the scene is planar"
             )
-    return given
+    return new

@@ -97,6 +97,19 @@ def residual_scale(problem: LCP | MixedLCP) -> float:
     return (float(length(problem.q)) + (0.0 if conic else 1.0)) or 1.0
 
 
+def without_far_bounds(problem: LCP | MixedLCP, tol: float, alike: float = 0.0) -> LCP | MixedLCP:
+    """The problem without the bounds that are so far away that the rounding of M z there is more than tol of q, or q
+    less than the share `alike` of M z; itself where it has none."""
+    size = np.asarray(abs(sparse.csr_array(problem.M)).sum(axis=0)).ravel()  # of the columns of M
+    bounds, size_of_q = np.stack([problem.lower, problem.upper]), length(problem.q)
+    with np.errstate(over="ignore"):
+        terms = size * np.abs(np.where(np.isfinite(bounds), bounds, 0.0))
+        far = (TINY * terms > tol * residual_scale(problem)) | ((alike * terms > size_of_q) & (size_of_q > 0.0))
+    if not far.any():
+        return problem
+    return MixedLCP(problem.M, problem.q, *np.where(far, [[-np.inf], [np.inf]], bounds))
+
+
 def row_errors(problem: LCP | MixedLCP, x: Vector, y: Vector) -> Vector:
     """How wrong each row is for its own size, whatever its units: errors of w_i over the sum of the sizes of its terms,
     errors of z_i by what they change in every w, likewise."""

@@ -47,7 +47,7 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import TINY, judge, residual_scale, surest_residual
+from stickslip.problems.residual import TINY, judge, residual_scale, surest_residual, without_far_bounds
 from stickslip.solvers.contact_modes import ModeSolutions, search_modes
 from stickslip.solvers.reduction import exchange
 from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
@@ -67,7 +67,6 @@ ALMOST_ZERO = 1e-100  # a singular value that is zero, in units in which the equ
 WILD = 1e100  # a point that is no solution; its products would overflow
 CANCELLED = 1e-13  # a difference of numbers this much larger is zero, when free variables are eliminated
 FAR = 1e3  # a contradiction should exclude at least all x with entries below this
-BEYOND = 1e7  # and where nothing is left, all below this, to say that there is no solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +108,9 @@ class Solutions:
     entry beyond `reach` in the units of the scaled problem, where M and q are around one; what lies between two bounds
     is within reach. So with `complete`,
     an empty list and nothing doubtful, it is proved that no solution of any reasonable size exists. Where `clear` is at
-    least 1, it is proved also that no point of such a size has a residual of tol.
+    least 1, it is proved also that no point of such a size has a residual of tol. Solutions closer than 1e-8 in these
+    units are one. Where bounds are so far away that q is nothing beside them, the search looks once more without them;
+    it is not complete where that leaves doubt.
     """
 
     points: tuple[Vector, ...]  # isolated solutions z, in lexicographic order
@@ -134,7 +135,7 @@ class Solutions:
     def describe(self) -> str:
         isolated = "one isolated solution" if len(self.points) == 1 else f"{len(self.points)} isolated solutions"
         if not self.continua:
-            sentence = isolated if self.points else "no solution"
+            sentence = isolated if self.points else self.nothing()
         else:
             pieces = [piece.describe() for piece in self.continua[:3]]
             if len(self.continua) > 3:
@@ -147,6 +148,12 @@ class Solutions:
         elif not self.complete:
             sentence += "; the search was not completed, there may be more"
         return sentence
+
+    def nothing(self) -> str:
+        """What it means that none is listed."""
+        if self.doubtful or not self.complete:
+            return "no certain solution"
+        return "no solution" + (f" below {self.reach:.0e} times what is usual here" if self.reach < math.inf else "")
 
     def __repr__(self) -> str:
         return f"Solutions({self.describe()})"
@@ -202,12 +209,21 @@ def search(problem: LCP | MixedLCP, tolerance: float, max_nodes: int, max_leaves
         found[i] = nearer(form, found[i], tolerance)
     pieces, reach, clear = without_contradictory(form, found, tolerance, reach, clear)
     continua, points, doubtful = sorted_out(form, pieces, tolerance)
+    complete = complete and reach > farthest_bound(form)
+    near = without_far_bounds(problem, tolerance, SAME)
+    unsure = [piece for piece in pieces if not piece.residual <= tolerance or undecided(form, piece)]
+    if near is not problem and unsure:
+        nearby = search(near, tolerance, max_nodes, max_leaves)
+        points = with_those_of(problem, nearby, points, tolerance)
+        doubtful = [z for z in doubtful if not any(same(form, z, point) for point in points)]
+        elsewhere = [piece for piece in unsure if piece.dimension or at_other_bound(piece.z, problem, near)]
+        complete = complete and nearby.complete and not (elsewhere or nearby.continua or doubtful)
     listed = [*points, *(piece.point for piece in continua)]
     return Solutions(
         points=tuple(points),
         continua=tuple(continua),
         doubtful=tuple(doubtful),
-        complete=complete and reach > farthest_bound(form),
+        complete=complete,
         reach=reach,
         clear=clear,
         residual=max((surest_residual(problem, z) for z in listed), default=0.0),
@@ -220,7 +236,7 @@ def search(problem: LCP | MixedLCP, tolerance: float, max_nodes: int, max_leaves
 @checked(tol=positive, max_nodes=count)
 class Enumeration:
     """All solutions as a method: the first of them, or NO_SOLUTION where a completed search shows that no point has a
-    residual of tol, with no entry beyond 1e7 times what is usual in the problem's own units."""
+    residual of tol, unless its entries are so large that rounding hides whether it has."""
 
     tol: float = 1e-10
     max_nodes: int = 1_000_000  # and no more than MOST_LEAVES choices that may hold solutions
@@ -233,7 +249,7 @@ class Enumeration:
         found = search(problem, self.tol, self.max_nodes, MOST_LEAVES)
         listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
         nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER
-        shown = found.clear >= 1.0 and found.reach >= BEYOND
+        shown = found.clear >= 1.0 and found.reach >= hidden_beyond(standard_form(problem), self.tol)
         ended = Status.STALLED if listed or (found.complete and not shown) else nothing
         solved = (
             x for x in listed if judge(problem, x, self.tol)[2]
@@ -341,6 +357,14 @@ def farthest_bound(form: StandardForm) -> float:
     """How far a variable with two bounds may go, in the units of the scaled problem."""
     width = (form.problem.upper - form.problem.lower)[form.boxed]
     return float((width / form.left_unit[form.boxed_among_sided]).max(initial=0.0))
+
+
+def hidden_beyond(form: StandardForm, tol: float) -> float:
+    """In the units of the scaled problem: where an entry is larger than this, the terms M_ij z_j of a row that is not
+    at its bound are so large that their rounding exceeds tol, and no point can be called a solution."""
+    inside, unit = np.append(form.sided, form.free), np.delete(form.left_unit, slice(form.sided.size, form.pairs))
+    terms = np.abs(as_dense(form.problem.M))[np.ix_(inside, inside)] * unit
+    return float(tol * residual_scale(form.problem) / (TINY * np.min(terms, initial=math.inf, where=terms > 0.0)))
 
 
 def allowances(form: StandardForm, tol: float) -> tuple[Vector, Vector]:
@@ -1107,6 +1131,36 @@ def inside(piece: Piece, other: Piece) -> bool:
     """Does piece lie in other? What is zero all over the other is then zero at a point inside this one."""
     far = np.abs(piece.slack[other.zero]).max(initial=0.0)
     return bool(far <= SAME * (1 + np.abs(piece.slack).max(initial=0.0)))
+
+
+def undecided(form: StandardForm, piece: Piece) -> bool:
+    """Is there a pair of which both are zero, to what counts as the same? Beside far bounds that may hide several
+    solutions, and which of them is one."""
+    larger = np.maximum(piece.slack[: form.pairs], piece.slack[form.pairs :])
+    return bool((larger <= SAME * (1 + np.abs(piece.slack).max(initial=0.0))).any())
+
+
+def with_those_of(problem: LCP | MixedLCP, nearby: Solutions, points: list[Vector], tol: float) -> list[Vector]:
+    """The points, and the solutions among those of the same problem without far bounds, each once."""
+    every = list(points)
+    for found in (*nearby.points, *nearby.doubtful):
+        z = np.clip(found, problem.lower, problem.upper)
+        known = (np.abs(z - point).max(initial=0.0) <= SAME * np.abs(z).max(initial=0.0) for point in every)
+        if surest_residual(problem, z) <= tol and not any(known):
+            every.append(z)
+    return sorted(every, key=tuple)
+
+
+def at_other_bound(z: Vector, problem: LCP | MixedLCP, near: LCP | MixedLCP) -> bool:
+    """Is z at a bound that `near` does not have?"""
+    lower, upper = problem.lower != near.lower, problem.upper != near.upper
+    return bool((lower & (z == problem.lower) | upper & (z == problem.upper)).any())
+
+
+def same(form: StandardForm, z: Vector, other: Vector) -> bool:
+    """Are two points one, in the units of the scaled problem?"""
+    rows, unit = np.append(form.sided, form.free), np.delete(form.left_unit, slice(form.sided.size, form.pairs))
+    return bool(np.abs((z - other)[rows] / unit).max(initial=0.0) <= SAME)
 
 
 def distinct(pieces: list[Piece]) -> list[Piece]:

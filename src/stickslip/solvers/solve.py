@@ -15,7 +15,9 @@ at most tol, and `Solution.attempts` lists every method that ran:
     (status NO_SOLUTION);
  7. block pivoting from the best answer so far, which may only lack the right sets, and from zero;
  8. where bounds lie so far away that M z there is too large for q to be seen beside it: Lemke's method, Newton's, the
-    interior point method and enumeration once more, as if these bounds were infinite.
+    interior point method and enumeration once more, as if these bounds were infinite;
+ 9. at most `CHOICES` ways of putting rows at their bounds: the equations of the other rows by least squares, for each
+    of them. Badly scaled problems, whose solutions the thresholds of all methods above may miss.
 
 With a ConeProblem, where each method after the first starts from the best answer so far:
 
@@ -50,6 +52,7 @@ With a LimitSurfaceProblem, each method from the best answer so far:
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterator
@@ -60,8 +63,6 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from stickslip.checks import Refused, checked, positive
 from stickslip.problems.cone import ConeProblem
@@ -69,9 +70,9 @@ from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.friction_sets import Ellipsoid
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Vector, asymmetry
+from stickslip.problems.matrix import Vector, as_dense, asymmetry
 from stickslip.problems.mixed import MixedLCP
-from stickslip.problems.residual import PROBLEMS, TINY, residual_scale
+from stickslip.problems.residual import PROBLEMS, surest_residual, without_far_bounds
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.solution import Problem, Solution, Solver, Status, conclude, expect, solver_value
 
@@ -82,6 +83,7 @@ FEW_ROWS = 128  # up to which Lemke takes less than a tenth of a millisecond, wh
 SYMMETRIC = 0.01  # asymmetry of M that counts as none: contact matrices with gyroscopic terms are not exact
 LARGE = 500  # rows from which the interior point method goes before Lemke, if M is symmetric
 FEW = 20  # complementary pairs that enumeration takes on
+CHOICES = 2000  # of what is at a bound, that are tried one by one: a third of a second
 PATIENCE = 120  # sweeps of nonsmooth Gauss–Seidel still to come
 CLOSE, STEPS = 1e-6, 60  # residual from which Newton's method is worth trying, and its iterations
 MODEST, POLISH = 1000, 500  # contacts up to which Newton's method follows the interior point's, and its iterations
@@ -207,33 +209,57 @@ def lcp_ladder(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Rungs:
         yield solver, Start.GIVEN
     yield chosen("judice_pires", tol, max_iter=WARM), Start.BEST
     yield chosen("judice_pires", tol, max_iter=WARM), Start.AFRESH
-    if far_bounds(problem, tol).any():
+    if without_far_bounds(problem, tol) is not problem:
         yield WithoutFarBounds(tol=tol), Start.AFRESH
-
-
-def far_bounds(problem: LCP | MixedLCP, tol: float) -> NDArray[np.bool_]:
-    """(2, n) which bounds, lower and upper, are so far away that the rounding of M z there is more than tol of q."""
-    size = abs(problem.M).max(axis=0)  # of the columns of M
-    size = size.toarray().ravel() if sparse.issparse(size) else size
-    bounds = np.stack([problem.lower, problem.upper])
-    with np.errstate(over="ignore"):
-        return np.isfinite(bounds) & (TINY * size * np.abs(bounds) > tol * residual_scale(problem))
+    if math.prod(map(len, choices_of_rows(problem))) <= CHOICES:
+        yield EveryChoice(tol=tol), Start.AFRESH
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithoutFarBounds:
-    """The methods of solve.py on a problem without its `far_bounds`. Its answer is one if it lies within them."""
+    """The methods of solve.py on a problem without its far bounds. Its answer is one if it lies within them."""
 
     tol: float = 1e-10
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         started = time.perf_counter()
-        lower, upper = np.where(far_bounds(problem, self.tol), [[-np.inf], [np.inf]], [problem.lower, problem.upper])
-        near = MixedLCP(problem.M, problem.q, lower, upper)
+        near = without_far_bounds(problem, self.tol)
         answers = (each.solve(near) for each in lcp_methods(near, None, self.tol))
         x = next((each.x for each in answers if each.solved), np.zeros(problem.size))
         x = np.clip(x, problem.lower, problem.upper)
         return conclude(problem, self, x, Status.STALLED, 0, started)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EveryChoice:
+    """For every choice of rows at bounds, the z between that makes the other rows' |M z + q| least; of all of these the
+    one with the least residual."""
+
+    tol: float = 1e-10
+
+    def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
+        started = time.perf_counter()
+        M, best = as_dense(problem.M), (math.inf, np.zeros(problem.size))
+        for choice in itertools.product(*choices_of_rows(problem)):
+            z = np.array(choice)
+            inside = np.isnan(z)
+            z[inside] = 0.0
+            try:
+                for _ in range(2):  # refined once
+                    z[inside] -= np.linalg.lstsq(M[np.ix_(inside, inside)], problem.value(z)[inside])[0]
+            except np.linalg.LinAlgError:
+                continue  # entries too large for it
+            z = np.clip(z, problem.lower, problem.upper)
+            best = min(best, (surest_residual(problem, z), z), key=lambda each: each[0])
+        return conclude(problem, self, best[1], Status.STALLED, 0, started)
+
+
+def choices_of_rows(problem: LCP | MixedLCP) -> list[list[float]]:
+    """Where each row may be: at a finite bound, or between the bounds (nan)."""
+    return [
+        [*(bound for bound in dict.fromkeys((low, high)) if math.isfinite(bound)), *([math.nan] if low < high else [])]
+        for low, high in zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
+    ]
 
 
 def lcp_methods(problem: LCP | MixedLCP, x0: Vector | None, tol: float) -> Iterator[Solver]:
