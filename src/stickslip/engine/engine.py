@@ -12,10 +12,11 @@ from stickslip.dynamics.motion import drift
 from stickslip.engine.arguments import SCHEME
 from stickslip.engine.boxed import ALONE, advance, boxed
 from stickslip.engine.finish import begin
-from stickslip.engine.interrupts import uninterrupted
-from stickslip.engine.march import FRESH, HELP, LOOK, Ended, once_more
+from stickslip.engine.interrupts import listening, uninterrupted
+from stickslip.engine.march import DONE, FRESH, FULL, HELP, LOOK, Ended, once_more
 from stickslip.engine.outside import (
     Solved,
+    contacts_among,
     finish_by_bodies,
     finish_sweeps,
     matrix_of,
@@ -23,7 +24,6 @@ from stickslip.engine.outside import (
     put_back,
     rows_of,
     solve_rows,
-    update_velocities,
     whole_step,
 )
 from stickslip.engine.rows import (
@@ -56,14 +56,14 @@ from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.friction.penalty import Penalty
 from stickslip.friction.terms import GAP
-from stickslip.problems.matrix import as_dense
+from stickslip.problems.matrix import all_finite, as_dense
 from stickslip.scene.compile import Drives
 from stickslip.scene.model import Model, State
 from stickslip.solvers.nsgs import invert_blocks
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.solve import METHODS as METHODS_BY_NAME
 from stickslip.solvers.solve import Auto
-from stickslip.solvers.status import Status
+from stickslip.solvers.status import SOLVED, Status
 
 FIRST_ROOM = 64  # contacts
 UNMADE = -1  # in the place of a status: of a step that is not made yet
@@ -192,17 +192,18 @@ class Engine:
         record = self.record
         record.status[:] = UNMADE
         self.drive()
-        while True:
-            with uninterrupted():
-                self.pack()
-                _, now, ended = self.advance(self.box, 1, at, island)
-                self.made += now - at
-            at = now
-            if ended in (Ended.DONE, Ended.FULL):
-                return record, at - first, Ended(ended)
-            island = self.give(Ended(ended))
+        with listening():
+            while True:
+                with uninterrupted():
+                    self.pack()
+                    _, now, ended = self.advance(self.box, 1, at, island)
+                    self.made += now - at
+                at = now
+                if ended in (DONE, FULL):
+                    return record, at - first, Ended(ended)
+                island = self.give(ended)
 
-    def give(self, ended: Ended) -> int:
+    def give(self, ended: int) -> int:
         """What the loop ended for, room or the impulses of an island; returns the island to go on from."""
         if ended == Ended.NO_ROOM:
             self.enlarge()
@@ -273,7 +274,7 @@ class Engine:
         work, count = self.work, self.work.count
         island = int(count[ISLAND])
         members = members_of(work, island)
-        contacts = members[members < count[ACTIVE]]
+        contacts = members[: contacts_among(members, int(count[ACTIVE]))]
         exact = members.size <= self.rules.exact
         solved = finish_by_bodies(work, self.rules, members, exact) if self.rules.swept else None
         if solved is None:
@@ -284,13 +285,12 @@ class Engine:
             D = work.rows.jacobian.shape[2]
             work.law.q[D * contacts] = solved.q[: D * contacts.size : D]
         put_back(work, members, solved.impulses, solved.states)
-        update_velocities(work, members)
         work.islands.swept[island], work.islands.hard[island] = 0, True
         count[ITERATIONS] += solved.iterations
         solver, residual = (solved.answer or solved).solver, (solved.answer or solved).residual
         count[METHOD] = method_number(solver)
-        if not solved.ok or count[STATUS] == Status.SOLVED:
-            count[STATUS] = solved.status
+        if not solved.ok or int(count[STATUS]) == SOLVED:  # NumPy takes long to compare with an Enum
+            count[STATUS] = int(solved.status)
         if count[BOUNCED] > 0 and solved.q is None and once_more(work, island):
             return island
         work.residual[0] = max(work.residual[0], residual)
@@ -299,11 +299,12 @@ class Engine:
     def by_rows(self, members: np.ndarray, contacts: np.ndarray, exact: bool) -> Solved:
         """Solve an island by way of its ActiveRows."""
         work, rows = self.work, self.rows(members)
-        if not np.isfinite(rows.q).all():
+        if not all_finite(rows.q):
             raise not_finite(self.made, self.time, "the velocities of contacts and joints", rows.q)
-        work.law.mu[contacts], work.law.sliding[contacts] = rows.mu, rows.sliding
+        if self.formulation.bristles:
+            work.law.mu[contacts], work.law.sliding[contacts] = rows.mu, rows.sliding
         if not self.rules.swept:
-            new = ~work.answer.known[contacts]
+            new = ~work.answer.known[contacts] if self.formulation.lagged else None
             return solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
         due = tried_again(members, int(work.count[ACTIVE]), work.answer.waited)
         newest = self.with_newest(rows, members)

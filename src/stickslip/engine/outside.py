@@ -16,26 +16,29 @@ alone how the load is shared.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stickslip.dynamics.contact_rows import contact_velocity
 from stickslip.engine.ahead import NOTABLE
 from stickslip.engine.apart import carried_off
 from stickslip.engine.correct import CONTACTS_A_BODY
 from stickslip.engine.places import delassus, felt, set_unit
 from stickslip.engine.rows import ACTIVE, BOUNDED, ISLAND, Rules, Work
-from stickslip.engine.sweep import judged, respond, sweep
+from stickslip.engine.sweep import find_velocities, respond, sweep
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, stepped
 from stickslip.jit import kernel
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.matrix import Dense, Indices, Matrix, Vector, as_dense
-from stickslip.problems.residual import judge
+from stickslip.problems.friction_sets import FrictionSet
+from stickslip.problems.matrix import Dense, Indices, Matrix, Vector, affine_dense, as_dense
+from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import judge, judge_box
 from stickslip.scene.friction_law import SetTable
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.body_lu import Legs
@@ -44,9 +47,13 @@ from stickslip.solvers.cone_interior_point import ConeInteriorPoint, iterate
 from stickslip.solvers.cone_newton import ConeNewton
 from stickslip.solvers.cone_system import judge as judge_bodies
 from stickslip.solvers.cone_system import own_only
+from stickslip.solvers.judice_pires import SMALL, sides_from
+from stickslip.solvers.judice_pires import run_small as pivot_small
 from stickslip.solvers.nsgs import NSGS
 from stickslip.solvers.solution import Solution, Solver, Status, conclude
-from stickslip.solvers.solve import solve
+from stickslip.solvers.solve import WARM as WARM_PIVOTS
+from stickslip.solvers.solve import Auto, chosen, solve, solver_of
+from stickslip.solvers.status import SOLVED
 
 STEPS = 100  # of the interior point method, and of Newton's: where it converges, it does in fewer
 FEW_STEPS, MANY_STEPS = 10, 200  # of Newton's method over the bodies, each time, and where tol is asked for
@@ -62,8 +69,7 @@ SOFT, BACK = 1e-6, 4  # e as a share of the mean of W_nn, and proximal steps at 
 REPEATED = 1e-9  # eigenvalues of W_nn below this share of the largest: rows that repeat others
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
+class Solved(NamedTuple):
     """What the outside found for an island."""
 
     impulses: RowImpulses
@@ -102,62 +108,114 @@ def rows_of(
 ) -> ActiveRows:
     """The blocks as a formulation sees them; `grain` is an axis fixed in the first or, where True, the second body,
     `sets` the friction sets of pairs of materials."""
-    n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
-    i, t = members[members < n], members[members >= n]
-    law, found, answer = work.law, work.rows.found[i], work.answer
-    component = (D * i[:, None] + np.arange(D)).ravel()
-    before = law.before[component].reshape(-1, D)
-    slip, falls = before[:, 1:], np.zeros(D * i.size + t.size)
-    for side in range(2):
-        falls[: before.size] += np.einsum(
-            "icr,ir->ic", work.rows.jacobian[i, side], answer.free[work.rows.body[i, side]]
-        ).ravel()
-    falls[: before.size] -= before.ravel()
-    previous = answer.start[component].reshape(-1, D)
-    soft = law.compliance_tangent[i]
-    contacts, surfaces = work.contacts, work.surfaces
-    a, b = surfaces.material[contacts.shape_a[found]], surfaces.material[contacts.shape_b[found]]
+    law, answer, contacts, surfaces = work.law, work.answer, work.contacts, work.surfaces
+    k, D = contacts_among(members, int(work.count[ACTIVE])), work.rows.jacobian.shape[2]
+    m, found, sliding = members.size - k, np.empty(k, np.int64), np.empty(k, np.bool_)
+    numbers, vectors, tangents, point = np.empty((7, k)), np.empty((2, k, D)), np.empty((2, k, D - 1)), np.empty((k, 3))
+    whole, bounds = np.empty((2, D * k + m)), np.empty((2, m))
+    gather(
+        members, k, work.rows.found, work.rows.body, work.rows.jacobian, contacts.shape_a, contacts.shape_b,
+        contacts.gap, contacts.point, surfaces.material, surfaces.friction_static, surfaces.restitution,
+        surfaces.patch, law.q, law.before, law.lower, law.upper, law.mu, law.sliding, law.compliance_tangent,
+        law.damped, law.restitution, answer.free, answer.start, bool(rules.law.answers),
+        found, sliding, numbers, vectors, tangents, point, whole, bounds,
+    )  # fmt: skip
+    mu, mu_static, compliance_tangent, returned, restitution, gap, patch = numbers
+    chosen: tuple[FrictionSet | None, ...] = ()
+    if sets is not None:
+        a, b = (surfaces.material[shape[found]].tolist() for shape in (contacts.shape_a, contacts.shape_b))
+        chosen = tuple(sets[pair] for pair in zip(a, b, strict=True))
     return ActiveRows(
         contacts=found,
         dimension=D,
         h=rules.law.h,
-        W=matrix_of(work, members, D * i.size + t.size),
-        q=np.concatenate([law.q[component], law.q[D * t]]),
-        lower=law.lower[t],
-        upper=law.upper[t],
-        mu=law.mu[i],
-        mu_static=surfaces.friction_static[a, b],
-        sliding=law.sliding[i],
-        slip=slip,
-        previous=previous,
-        compliance_tangent=soft,
-        bristle=-(soft[:, None] * previous[:, 1:] + law.damped[i][:, None] * slip),
-        returned=np.zeros(i.size) if rules.law.answers else law.restitution[i],
-        restitution=surfaces.restitution[a, b],
-        gap=contacts.gap[found],
-        before=before,
-        falls=falls,
-        patch=surfaces.patch[a, b],
-        grain=np.zeros(i.size) if grain is None else grain_angles(work, i, *grain),
-        point=contacts.point[found],
+        W=matrix_of(work, members, D * k + m),
+        q=whole[0],
+        lower=bounds[0],
+        upper=bounds[1],
+        mu=mu,
+        mu_static=mu_static,
+        sliding=sliding,
+        slip=tangents[0],
+        previous=vectors[1],
+        compliance_tangent=compliance_tangent,
+        bristle=tangents[1],
+        returned=returned,
+        restitution=restitution,
+        gap=gap,
+        before=vectors[0],
+        falls=whole[1],
+        patch=patch,
+        grain=np.zeros(k) if grain is None else grain_angles(work, members[:k], *grain),
+        point=point,
         time=time,
-        surfaces=() if sets is None else tuple(sets[int(x), int(y)] for x, y in zip(a, b, strict=True)),
+        surfaces=chosen,
     )
+
+
+def contacts_among(members: Indices, n: int) -> int:
+    """How many of the blocks are contacts, which come first."""
+    return members.size if members.size == 0 or members[-1] < n else int(np.searchsorted(members, n))
+
+
+@kernel
+def gather(
+    members, k, found, body, J, shape_a, shape_b, gap, point, material, static, restitution, patch, q, before, lower,
+    upper, mu, sliding, soft, damped, bounced, free, start, answers,
+    number, slides, numbers, vectors, tangents, places, whole, bounds,
+):  # fmt: skip
+    """The fields of ActiveRows, of k contacts and the joint rows behind them; those of the last line are filled."""
+    D = J.shape[2]
+    for x in range(k):
+        i = members[x]
+        f = number[x] = found[i]
+        a, b = material[shape_a[f]], material[shape_b[f]]
+        slides[x] = sliding[i]
+        numbers[0, x], numbers[1, x], numbers[2, x] = mu[i], static[a, b], soft[i]
+        numbers[3, x], numbers[4, x] = 0.0 if answers else bounced[i], restitution[a, b]
+        numbers[5, x], numbers[6, x] = gap[f], patch[a, b]
+        for c in range(3):
+            places[x, c] = point[f, c]
+        for c in range(D):
+            at = D * i + c
+            vectors[0, x, c], vectors[1, x, c] = before[at], start[at]
+            whole[0, D * x + c], whole[1, D * x + c] = q[at], contact_velocity(body, J, i, c, free) - before[at]
+        for c in range(D - 1):
+            tangents[0, x, c] = before[D * i + 1 + c]
+            tangents[1, x, c] = -(soft[i] * start[D * i + 1 + c] + damped[i] * before[D * i + 1 + c])
+    for x in range(members.size - k):
+        i = members[k + x]
+        whole[0, D * k + x], whole[1, D * k + x], bounds[0, x], bounds[1, x] = q[D * i], 0.0, lower[i], upper[i]
 
 
 def matrix_of(work: Work, members: Indices, size: int, rigid: bool = False) -> Matrix:
     """W with ε of normals, unless they are taken as rigid, and Σ of bounded rows; dense where it is small."""
     rows, n = work.rows, int(work.count[ACTIVE])
-    start = np.zeros(members.size + 1, np.int64)
-    np.cumsum(np.where(members < n, rows.jacobian.shape[2], 1), out=start[1:])
     compliance = np.zeros_like(work.law.compliance) if rigid else work.law.compliance
-    arrays = work.sign, rows.start, rows.place, rows.G, compliance, members, start
     if size <= DENSE:
-        W = delassus(rows.start, rows.place, work.sign, rows.G, members, start, work.islands.mark)
-        W[start[:-1], start[:-1]] += compliance[members]
-        return W
+        return dense_matrix(rows.start, rows.place, work.sign, rows.G, compliance, members, n, work.islands.mark)
+    start = first_rows(members, n, rows.G.shape[1])
+    arrays = work.sign, rows.start, rows.place, rows.G, compliance, members, start
     values, row, column = sparse_entries(*arrays, *coupled(rows.start, rows.place, members, work.sign.size))
     return sparse.csr_array((values, (row, column)), shape=(size, size))
+
+
+@kernel
+def first_rows(members, n, D):
+    """Where the rows of each block begin, and where the last end; contacts, below n, have D."""
+    start = np.zeros(members.size + 1, np.int64)
+    for x in range(members.size):
+        start[x + 1] = start[x] + (D if members[x] < n else 1)
+    return start
+
+
+@kernel
+def dense_matrix(begin, place, sign, G, compliance, members, n, mark):
+    start = first_rows(members, n, G.shape[1])
+    W = delassus(begin, place, sign, G, members, start, mark)
+    for x in range(members.size):
+        W[start[x], start[x]] += compliance[members[x]]
+    return W
 
 
 @kernel
@@ -235,64 +293,119 @@ def solve_rows(
     solver: str | Solver,
     tol: float,
     accept: float,
-    new: NDArray[np.bool_],
+    new: NDArray[np.bool_] | None = None,
 ) -> Solved:
     """The impulses of rows. Contacts that are new have no normal impulse of the step before: where friction is bounded
     by that, it is taken from a solve without friction."""
     answers: list[Solution] = []
+    method = solver_of(solver, tol)
 
     def solve_once(rows: ActiveRows) -> RowImpulses:
         posed = pose(formulation, rows)
-        answer = least_loads(formulation, rows, posed, solver, tol) if formulation.bristles and repeated(rows) else None
-        answers.append(answer or solve(posed.problem, method=solver, tol=tol, x0=posed.start))
+        e = 0.0 if posed.normal is None else softness(rows)
+        answer = least_loads(posed, method, e) if e > 0.0 else None
+        answers.append(answer or method.solve(posed.problem, posed.start))
         return posed.decode(answers[-1].x)
 
-    if formulation.lagged and new.any():
+    if formulation.lagged and new is not None and new.any():
         smooth = stepped(formulation.impact, replace(rows, mu=np.zeros(rows.count)), solve_once)
         answers.clear()
         previous = rows.previous.copy()
         previous[new, 0] = smooth.p[new, 0]
         rows = replace(rows, previous=previous)
     impulses = stepped(formulation.impact, rows, solve_once)
-    worst = min(answers, key=lambda answer: (answer.solved, -answer.residual))
+    worst = answers[0] if len(answers) == 1 else min(answers, key=lambda answer: (answer.solved, -answer.residual))
     states = formulation.states(rows, impulses, tol)
     return Solved(impulses, states, worst, sum(answer.iterations for answer in answers), graded(worst, accept))
 
 
-def repeated(rows: ActiveRows) -> bool:
-    """Do normals repeat each other, so that they can share a load in many ways?"""
+def softness(rows: ActiveRows) -> float:
+    """e where normals repeat each other, so that they can share a load in many ways; 0 elsewhere."""
     if rows.count < 2 or not isinstance(rows.W, np.ndarray):
-        return False
-    eigenvalues = np.linalg.eigvalsh(rows.W[np.ix_(rows.normal, rows.normal)])
-    return bool(eigenvalues[0] <= REPEATED * eigenvalues[-1])
+        return 0.0
+    return softness_of(rows.W, rows.dimension, rows.count)
 
 
-def least_loads(
-    formulation: Formulation, rows: ActiveRows, posed: Posed, solver: str | Solver, tol: float
-) -> Solution | None:
+@kernel
+def softness_of(W, d, k):
+    """By Cholesky's factors of W_nn with the greatest pivot first: the rank is where no pivot is left."""
+    A, first, e = np.empty((k, k)), 0.0, 0.0
+    for i in range(k):
+        e += SOFT * W[d * i, d * i] / k
+        for j in range(k):
+            A[i, j] = W[d * i, d * j]
+    for s in range(k):
+        best = s
+        for i in range(s, k):
+            if A[i, i] > A[best, best]:
+                best = i
+        pivot = A[best, best]
+        first = max(first, pivot)
+        if pivot <= REPEATED * first:
+            return e
+        for j in range(k):
+            A[s, j], A[best, j] = A[best, j], A[s, j]
+        for i in range(k):
+            A[i, s], A[i, best] = A[i, best], A[i, s]
+        for i in range(s + 1, k):
+            for j in range(s + 1, k):
+                A[i, j] -= A[i, s] * A[s, j] / pivot
+    return 0.0
+
+
+def least_loads(posed: Posed, method: Solver, e: float) -> Solution | None:
     """The solution with the loads of equal, stiff springs, or None where the proximal steps do not lead to one."""
-    started, iterations, x, loads = time.perf_counter(), 0, posed.start, np.zeros(rows.count)
-    W, n = np.array(rows.W), rows.normal
-    e = SOFT * W[n, n].mean()
-    W[n, n] += e
+    started, iterations, x = time.perf_counter(), 0, posed.start
+    problem: Any = posed.problem  # a MixedLCP, of friction with bristles
+    normal: Any = posed.normal
+    if isinstance(method, Auto) and problem.size <= SMALL:
+        pivoting: Any = chosen("judice_pires", method.tol, max_iter=WARM_PIVOTS)  # what Auto does first, from a start
+        z, solved, made = least_by_pivoting(
+            problem.M, problem.q, problem.lower, problem.upper, normal, e, x, pivoting.patience, WARM_PIVOTS,
+            method.tol,
+        )  # fmt: skip
+        answer = conclude(problem, pivoting, z, Status.SOLVED, made, started) if solved else None
+        if answer is not None and answer.solved:
+            return answer
+    M, loads = np.array(problem.M), np.zeros(normal.size)
+    M[normal, normal] += e
     for _ in range(BACK):
-        q = rows.q.copy()
-        q[n] -= e * loads
-        soft = pose(formulation, replace(rows, W=W, q=q))
-        answer = solve(soft.problem, method=solver, tol=tol, x0=x)
+        q = problem.q.copy()
+        q[normal] -= e * loads
+        answer = method.solve(MixedLCP(M, q, problem.lower, problem.upper), x)
         iterations += answer.iterations
         if not answer.solved:
             return None
-        x, loads = answer.x, soft.decode(answer.x).p[:, 0]
-        if judge(posed.problem, x, tol)[2]:
-            return conclude(posed.problem, answer.solver, x, Status.SOLVED, iterations, started)
+        x, loads = answer.x, answer.x[normal]
+        if judge(problem, x, method.tol)[2]:
+            return conclude(problem, answer.solver, x, Status.SOLVED, iterations, started)
     return None
+
+
+@kernel
+def least_by_pivoting(M, q, lower, upper, normal, e, start, patience, limit, tol):
+    """The same of a small dense problem by block pivoting: z, whether it solves the problem, and factorisations."""
+    soft, b, z, w, made = M.copy(), q.copy(), start.copy(), np.empty_like(q), 0
+    for j in normal:
+        soft[j, j] += e
+    for _ in range(BACK):
+        sides = sides_from(soft, b, lower, upper, z)
+        z, ended, more = pivot_small(soft, b, lower, upper, sides, patience, limit, tol)
+        made += more
+        if ended != SOLVED:
+            return z, False, made
+        affine_dense(M, z, q, w)
+        if judge_box(M, q, lower, upper, tol, z, w)[1]:
+            return z, True, made
+        for j in normal:
+            b[j] = q[j] - e * z[j]
+    return z, False, made
 
 
 def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
     """The problem of the rows, those without bounds eliminated."""
     unbounded = np.isinf(rows.lower) & np.isinf(rows.upper)
-    if not unbounded.any():
+    if not (unbounded.size and unbounded.any()):
         return formulation.posed(rows)
     out = rows.joint[unbounded]
     kept = np.setdiff1d(np.arange(rows.q.size), out)
@@ -308,7 +421,7 @@ def pose(formulation: Formulation, rows: ActiveRows) -> Posed:
         bounded[~unbounded], bounded[unbounded] = found.bounded, -(X[:, :-1] @ found.x + X[:, -1])
         return RowImpulses(found.p, bounded)
 
-    return Posed(posed.problem, posed.start, decode)
+    return Posed(posed.problem, posed.start, decode, posed.normal)
 
 
 def finish_sweeps(
@@ -352,7 +465,7 @@ def finish_sweeps(
     if calm is not None and can_wait:
         waited = without_overlaps(formulation, calm, before, accept)
         if waited is not None:
-            return replace(waited, iterations=iterations + waited.iterations)
+            return waited._replace(iterations=iterations + waited.iterations)
     answer = solve(problem, method="auto", tol=goal, x0=start)
     status = graded(answer, accept)
     if status == Status.SOLVED and not judge(problem, answer.x, tol)[2]:
@@ -541,22 +654,25 @@ def cut_back(mu: Vector, r: Dense) -> None:
 
 
 def put_back(work: Work, members: Indices, impulses: RowImpulses, states: Indices) -> None:
-    """Write the impulses and states of members into the answer."""
-    n, D = int(work.count[ACTIVE]), work.rows.jacobian.shape[2]
-    i, t = members[members < n], members[members >= n]
-    work.answer.p[(D * i[:, None] + np.arange(D)).ravel()] = impulses.p.ravel()
-    work.answer.p[D * t] = impulses.bounded
-    work.answer.state[i] = states
-
-
-def update_velocities(work: Work, members: Indices) -> None:
-    """The velocities u of blocks that have new impulses."""
+    """Write the impulses and states of members into the answer, and the velocities u that come of them."""
     rows, law, answer, n = work.rows, work.law, work.answer, int(work.count[ACTIVE])
-    respond(members, n, work.sign, rows.start, rows.place, rows.G, answer.p, answer.z)
-    judged(
-        members, n, rows.start, rows.place, rows.G, law.compliance, law.compliance_tangent[:0], law.mu, law.shift,
-        law.scale, law.lower, law.upper, law.q, answer.z, 0.0, answer.p, answer.u,
+    write_back(
+        members, n, impulses.p, impulses.bounded, states, work.sign, rows.start, rows.place, rows.G, law.compliance,
+        law.compliance_tangent[:0], law.q, answer.p, answer.state, answer.z, answer.u,
     )  # fmt: skip
+
+
+@kernel
+def write_back(members, n, found, bounded, states, sign, start, place, G, compliance, soft, q, p, state, z, u):
+    k, D = found.shape
+    for x in range(k):
+        state[members[x]] = states[x]
+        for c in range(D):
+            p[D * members[x] + c] = found[x, c]
+    for x in range(members.size - k):
+        p[D * members[k + x]] = bounded[x]
+    respond(members, n, sign, start, place, G, p, z)
+    find_velocities(members, n, start, place, G, compliance, soft, q, z, p, u)
 
 
 def whole_step(work: Work) -> Indices:

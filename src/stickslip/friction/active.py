@@ -10,6 +10,7 @@ ContactProblem that a user brings.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -141,13 +142,26 @@ def held_by_bristles(rows: ActiveRows) -> ActiveRows:
     friction/stabilisation.py, the impulse p_t = -(u + d_t) / ε_t. Where that is inside the friction of the step before,
     |p_t| <= μ p_n, nothing slides. Rigid contacts, ε_t = 0, slide by their speed alone.
     """
-    soft = rows.compliance_tangent > 0
-    trial = rows.slip + rows.bristle
-    limit = rows.mu_static * np.maximum(rows.previous[:, 0], 0.0) * rows.compliance_tangent
-    holds = rows.sliding & soft & (np.linalg.norm(trial, axis=1) <= limit)
-    if not holds.any():
+    holds, held = bristles_hold(
+        rows.sliding, rows.compliance_tangent, rows.slip, rows.bristle, rows.mu_static, rows.previous
+    )
+    if held == 0:
         return rows
     return replace(rows, sliding=rows.sliding & ~holds, mu=np.where(holds, rows.mu_static, rows.mu))
+
+
+@kernel
+def bristles_hold(sliding, soft, slip, bristle, mu, previous):
+    """Which contacts that slide their bristles hold, and how many."""
+    holds, held = np.zeros(sliding.size, np.bool_), 0
+    for i in range(sliding.size):
+        square = 0.0
+        for c in range(slip.shape[1]):
+            square += (slip[i, c] + bristle[i, c]) ** 2
+        limit = mu[i] * max(previous[i, 0], 0.0) * soft[i]
+        if sliding[i] and soft[i] > 0.0 and math.sqrt(square) <= limit:
+            holds[i], held = True, held + 1
+    return holds, held
 
 
 class ContactTerms(NamedTuple):

@@ -9,7 +9,7 @@ is the same for all, dense where W is, and sparse where it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,7 @@ from stickslip.friction.formulation import Posed
 from stickslip.friction.impact import RowImpulses
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Dense, Indices, Matrix, Vector
+from stickslip.problems.matrix import Dense, Indices, Sparse, Vector, all_finite
 from stickslip.problems.mixed import MixedLCP
 
 
@@ -51,15 +51,26 @@ def room_for_unknowns(size, entries):
     )
 
 
-def posed_mixed(rows: ActiveRows, unknowns: Unknowns, start: Vector | None) -> Posed:
-    """The mixed problem (1), and the way back, x = P z."""
-    M, q = assembled(rows.W, rows.q, unknowns)
-    return Posed(MixedLCP(M, q, unknowns.lower, unknowns.upper), start, way_back(rows, unknowns))
+def posed_mixed(rows: ActiveRows, unknowns: Unknowns, start: Vector | None, normal: Indices | None = None) -> Posed:
+    """The mixed problem (1), and the way back, x = P z; `normal` as in Posed."""
+    return Posed(problem_of(MixedLCP, rows, unknowns), start, way_back(rows, unknowns), normal)
 
 
 def posed_lcp(rows: ActiveRows, unknowns: Unknowns) -> Posed:
     """The same where all bounds are [0, ∞)."""
-    return Posed(LCP(*assembled(rows.W, rows.q, unknowns)), None, way_back(rows, unknowns))
+    return Posed(problem_of(LCP, rows, unknowns), None, way_back(rows, unknowns))
+
+
+def problem_of(kind: type[LCP] | type[MixedLCP], rows: ActiveRows, unknowns: Unknowns) -> Any:
+    """Unchecked where it is dense and found sound as it is made: checks would cost more than to solve a few rows."""
+    lower, upper = unknowns.lower, unknowns.upper
+    if isinstance(rows.W, np.ndarray):
+        M, q, sound = assembled_dense(rows.W, rows.q, *unknowns[:7])
+        if sound:
+            return kind.unchecked(M=M, q=q, lower=lower, upper=upper)
+    else:
+        M, q = assembled_sparse(rows.W, rows.q, unknowns)
+    return LCP(M, q) if kind is LCP else MixedLCP(M, q, lower, upper)
 
 
 def way_back(rows: ActiveRows, unknowns: Unknowns) -> Callable[[Vector], RowImpulses]:
@@ -73,24 +84,23 @@ def way_back(rows: ActiveRows, unknowns: Unknowns) -> Callable[[Vector], RowImpu
     return decode
 
 
-def assembled(W: Matrix, q: Vector, unknowns: Unknowns) -> tuple[Matrix, Vector]:
+def assembled_sparse(W: Sparse, q: Vector, unknowns: Unknowns) -> tuple[Sparse, Vector]:
     """Pᵀ W P + K and Pᵀ q + d."""
     row, value, place, entry, offset = unknowns[:5]
-    if isinstance(W, np.ndarray):
-        return assembled_dense(W, q, row, value, place, entry, offset)
-    n = len(row)
-    used = value != 0.0
+    n, used = len(row), value != 0.0
     P = sparse.csr_array((value[used], (row[used], np.nonzero(used)[0])), shape=(q.size, n))
     K = sparse.csr_array((entry, (place[:, 0], place[:, 1])), shape=(n, n))
     return P.T @ (W @ P) + K, P.T @ q + offset
 
 
 @kernel
-def assembled_dense(W, q, row, value, place, entry, offset):
-    """The same for a dense symmetric W; what comes of it is symmetric to the last bit, but for K."""
+def assembled_dense(W, q, row, value, place, entry, offset, lower, upper):
+    """The same for a dense symmetric W; what comes of it is symmetric to the last bit, but for K. Also whether it is
+    finite, with bounds between which something lies."""
     n, size = row.shape[0], q.size
-    M, b, across = np.zeros((n, n)), offset.copy(), np.empty(size)  # across: a row of Pᵀ W
+    M, b, across, sound = np.zeros((n, n)), offset.copy(), np.empty(size), True  # across: a row of Pᵀ W
     for a in range(n):
+        sound = sound and lower[a] <= upper[a] and lower[a] < np.inf and upper[a] > -np.inf
         for j in range(size):
             across[j] = 0.0
         for e in range(2):
@@ -106,7 +116,7 @@ def assembled_dense(W, q, row, value, place, entry, offset):
             M[c, a] = M[a, c]
     for e in range(entry.size):
         M[place[e, 0], place[e, 1]] += entry[e]
-    return M, b
+    return M, b, sound and all_finite(M) and all_finite(b)
 
 
 @kernel

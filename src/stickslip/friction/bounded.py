@@ -31,23 +31,30 @@ LEAST_FORCE = 1e-6  # a smaller normal force counts as this in the lateral relax
 def posed_bounded(rows: ActiveRows, turned: bool) -> Posed:
     """(1) in the contacts' own tangents, or, `turned`, in the axes of those that slide."""
     unknowns = Unknowns(*bounded_unknowns(turned, rows.h, *rows.lagged))
-    return posed_mixed(rows, unknowns, unknowns.start)
+    return posed_mixed(rows, unknowns, unknowns.start, rows.normal)
 
 
-def left_of_bounds(rows: ActiveRows, p: Dense, p_n: Vector, turned: bool) -> Vector:
-    """What is left of the bounds μ p_n along the axis where that is least."""
-    along = friction_along(rows, p) if turned else p[:, 1:]
-    return rows.mu * np.maximum(p_n, 0.0) - np.abs(along).max(axis=1)
+def left_of_bounds(rows: ActiveRows, p: Dense, turned: bool) -> Vector:
+    """What is left of the bounds μ p_n, of the step before, along the axis where that is least."""
+    return left_inside(turned, rows.mu, rows.sliding, rows.slip, rows.previous, p)
 
 
-def friction_along(rows: ActiveRows, p: Dense) -> Dense:
-    """Friction along and across the sliding velocity of contacts that slide, along their tangents of the others."""
-    along = p[:, 1:].copy()
-    if rows.dimension == 3:
-        for i in np.flatnonzero(rows.sliding):
-            c, s = sliding_axis(rows.slip[i])
-            along[i] = c * p[i, 1] + s * p[i, 2], c * p[i, 2] - s * p[i, 1]
-    return along
+@kernel
+def left_inside(turned, mu, sliding, slip, previous, p):
+    left = np.empty(mu.size)
+    for i in range(mu.size):
+        t, o = friction_along(turned and sliding[i], slip[i], p[i])
+        left[i] = mu[i] * max(previous[i, 0], 0.0) - max(abs(t), abs(o))
+    return left
+
+
+@kernel
+def friction_along(turned, slip, p):
+    """The friction of a contact along and across its velocity, or along its tangents; in the plane the second is 0."""
+    if p.size == 2:
+        return p[1], 0.0
+    c, s = sliding_axis(slip) if turned else (1.0, 0.0)
+    return c * p[1] + s * p[2], c * p[2] - s * p[1]
 
 
 @kernel

@@ -33,4 +33,4 @@ class Box(Formulation):
         return posed_bounded(rows, turned=False)
 
     def left(self, rows: ActiveRows, p: Dense) -> Vector:
-        return left_of_bounds(rows, p, rows.previous[:, 0], turned=False)
+        return left_of_bounds(rows, p, turned=False)

@@ -17,11 +17,12 @@ from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, frozen
 
 
+@cache
 def polyhedral_directions(count: int, dimension: int, offset: float = 0.0) -> Dense:
     """A of (1), (2, count); in the plane (1, 2)."""
-    if dimension == 2:
-        return np.array([[1.0, -1.0]])
-    return unit_vectors(2 * math.pi / count, count, offset)
+    found = np.array([[1.0, -1.0]]) if dimension == 2 else unit_vectors(2 * math.pi / count, count, offset)
+    directions: Dense = frozen(found)
+    return directions
 
 
 @cache

@@ -7,6 +7,7 @@ answer to impulses. What a formulation needs of the engine it declares as class 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
@@ -19,12 +20,13 @@ from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.impact import IMPACT, NEWTON, Impact, RowImpulses
 from stickslip.friction.stabilisation import STABILISATION, Stabilisation
 from stickslip.friction.terms import LawNumbers, law_numbers
+from stickslip.jit import kernel
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.contact_states import states_of
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Dense, Indices, Vector
+from stickslip.problems.matrix import Dense, Indices, Vector, affine
 from stickslip.problems.mixed import MixedLCP
 
 SLIP_SPEED = 1e-3  # above which a contact slides, and friction is kinetic   [m/s]
@@ -39,6 +41,7 @@ class Posed(NamedTuple):
     problem: StepProblem
     start: Vector | None
     decode: Callable[[Vector], RowImpulses]
+    normal: Indices | None = None  # (k,)   p_n among the unknowns of a MixedLCP that wants the loads of equal springs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,18 +76,11 @@ class Formulation:
 
     def states(self, rows: ActiveRows, impulses: RowImpulses, tol: float) -> Indices:
         """Open, stick or slip of each contact (problems/contact_states.py)."""
-        u = (rows.W @ impulses.x + rows.q)[: impulses.p.size].reshape(impulses.p.shape)
-        slip = u[:, 1:].copy()
-        if self.relaxes_friction or self.bristles:
-            slip += rows.compliance_tangent[:, None] * impulses.p[:, 1:]
-        if self.bristles:
-            slip += np.where(rows.sliding[:, None], 0.0, rows.bristle)
-        if rows.dimension == 4:
-            slip[:, 2] *= rows.patch
-        own = rows.W.diagonal()[: impulses.p.size].reshape(impulses.p.shape).sum(axis=1)
-        rho = np.divide(rows.dimension, own, out=np.ones_like(own), where=own > 0)
-        p_n = np.ascontiguousarray(impulses.p[:, 0])
-        return states_of(p_n, self.left(rows, impulses.p), np.linalg.norm(slip, axis=1), rho, tol)
+        u, own = affine(rows.W, impulses.x, rows.q), np.ascontiguousarray(rows.W.diagonal())
+        return states_in_step(
+            u, own, impulses.p, self.left(rows, impulses.p), rows.compliance_tangent, rows.bristle, rows.sliding,
+            rows.patch, self.relaxes_friction or self.bristles, self.bristles, tol,
+        )  # fmt: skip
 
     @property
     def grain_axis(self) -> tuple[Vector, bool] | None:
@@ -132,3 +128,26 @@ def described(formulation: Formulation) -> str:
     settings = sorted((field.name for field in fields(formulation)), key=lambda name: name in shared)
     text = ", ".join(f"{name}={getattr(formulation, name)!r}" for name in settings)
     return f"{type(formulation).__name__}({text})"
+
+
+@kernel
+def states_in_step(u, own, p, left, soft, bristle, sliding, patch, relaxed, bristles, tol):
+    """By how fast contacts slip, without what springs along tangents give way; `own` is the diagonal of W."""
+    k, d = p.shape
+    p_n, slip, rho = np.empty(k), np.zeros(k), np.ones(k)
+    for i in range(k):
+        p_n[i], weight = p[i, 0], own[d * i]
+        for c in range(1, d):
+            x = u[d * i + c]
+            if relaxed:
+                x += soft[i] * p[i, c]
+            if bristles and not sliding[i]:
+                x += bristle[i, c - 1]
+            if c == 3:
+                x *= patch[i]
+            slip[i] += x * x
+            weight += own[d * i + c]
+        slip[i] = math.sqrt(slip[i])
+        if weight > 0.0:
+            rho[i] = d / weight
+    return states_of(p_n, left, slip, rho, tol)

@@ -33,4 +33,4 @@ class Hybrid(Formulation):
         return posed_bounded(rows, turned=True)
 
     def left(self, rows: ActiveRows, p: Dense) -> Vector:
-        return left_of_bounds(rows, p, rows.previous[:, 0], turned=True)
+        return left_of_bounds(rows, p, turned=True)

@@ -78,7 +78,7 @@ class RowImpulses(NamedTuple):
 
     @property
     def x(self) -> Vector:
-        return np.concatenate([self.p.ravel(), self.bounded])
+        return np.concatenate([self.p.ravel(), self.bounded]) if self.bounded.size else self.p.ravel()
 
 
 Solve: TypeAlias = "Callable[[ActiveRows], RowImpulses]"

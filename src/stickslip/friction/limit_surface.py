@@ -35,9 +35,22 @@ from stickslip.friction.cones import cone_rows, cone_unknowns
 from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed, Scheme
 from stickslip.friction.impact import RowImpulses
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
-from stickslip.problems.friction_sets import ELLIPSOID, FrictionMap, FrictionSet, Mixed, Polyhedron
+from stickslip.jit import kernel
+from stickslip.problems.friction_sets import (
+    BALL,
+    ELLIPSOID,
+    GAUGE,
+    MIXED,
+    POLYHEDRON,
+    FrictionMap,
+    FrictionSet,
+    FrictionSets,
+    Mixed,
+    friction_set,
+    sets_data,
+)
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.problems.matrix import Dense, Matrix, Vector
+from stickslip.problems.matrix import Dense, Matrix, Vector, all_finite
 from stickslip.remade import again, remade
 
 SIZES = several(2, "two positive numbers", positive)  # kinds of argument
@@ -85,38 +98,46 @@ class LimitSurface(Formulation):
             turn = turned(rows.grain, W)
             W, q, start, own = turn.T @ W @ turn, turn.T @ q, turn.T @ start, decode
             decode = lambda x: own(turn @ x)  # noqa: E731
-        e = np.ones((mu.size, 3))
-        e[: rows.count, 0], e[: rows.count, 1], e[: rows.count, 2] = self.sizes[0], self.sizes[1] * (d > 2), rows.patch
+        e, state = self.data(rows, d, mu.size)
+        surface = self.surface_of(rows, sets, mu.size)
+        trusted = isinstance(W, np.ndarray) and sound(W, q, mu, e, state)
+        make = LimitSurfaceProblem.unchecked if trusted else LimitSurfaceProblem
+        problem = make(A=W, b=q, mu=mu, e=e, slip=np.zeros_like(e), surface=surface, state=state)
+        return Posed(problem, start, decode)
+
+    def surface_of(self, rows: ActiveRows, sets: tuple[FrictionSet, ...], count: int) -> FrictionSet | FrictionSets:
+        """The sets of so many contacts, those of joints behind the others, as a problem takes them."""
+        if count == rows.count and not rows.surfaces and not isinstance(self.surface, Mixed):
+            return self.surface
         flat = (rows.patch == 0).tolist()  # without moments Mixed is the Ellipsoid, which more methods know
         known = [ELLIPSOID if none and isinstance(each, Mixed) else each for each, none in zip(sets, flat, strict=True)]
-        surface = known + (mu.size - rows.count) * [ELLIPSOID]
-        return Posed(LimitSurfaceProblem(W, q, mu, e, surface=surface, state=states(rows, mu.size)), start, decode)
+        return friction_set("LimitSurface", known + (count - rows.count) * [ELLIPSOID], count)
+
+    def data(self, rows: ActiveRows, d: int, count: int) -> tuple[Dense, Dense]:
+        """The sizes e and states of so many contacts, those of joints behind the others; d is before `with_spin`."""
+        e_t, e_o = map(float, self.sizes)
+        return sizes_and_states(e_t, e_o, d, rows.patch, rows.slip, rows.point, float(rows.time), count)
 
     def sets(self, rows: ActiveRows) -> tuple[FrictionSet, ...]:
         """The friction set of each contact: that of its materials, or of the formulation."""
-        found = rows.surfaces or rows.count * (None,)
-        for each in found:
+        if not rows.surfaces:
+            return rows.count * (self.surface,)
+        for each in rows.surfaces:
             if each is not None and not isinstance(each, FrictionSet):
                 raise InputError(
                     "LimitSurface: the surface of two materials that touch is not the same, expected one said for "
                     "their pair"
                 )
-        return tuple(self.surface if each is None else each for each in found)
+        return tuple(self.surface if each is None else each for each in rows.surfaces)
 
     def left(self, rows: ActiveRows, p: Dense) -> Vector:
         """μ p_n less the gauge of the friction, by the set of each contact."""
         sets = self.sets(rows)
         wide = with_spin(with_friction(rows, sets))
-        e = np.column_stack([np.tile(self.sizes, (rows.count, 1)), wide.patch])
-        friction = np.zeros((rows.count, 3))
-        friction[:, : rows.dimension - 1] = p[:, 1:]
-        if self.grain is not None:
-            c, s, t = np.cos(rows.grain), np.sin(rows.grain), friction.copy()
-            friction[:, 0], friction[:, 1] = c * t[:, 0] + s * t[:, 1], c * t[:, 1] - s * t[:, 0]
-        shape = np.divide(friction, e, out=np.zeros_like(friction), where=e > 0)
-        state = states(wide, rows.count)
-        used = [gauge_of(each, x, at) for each, x, at in zip(sets, shape, state, strict=True)]
-        return wide.mu * p[:, 0] - np.array(used)
+        e, state = self.data(wide, rows.dimension, rows.count)
+        grain = self.grain is not None
+        own = sets_data(self.surface_of(wide, sets, rows.count), rows.count)
+        return left_of_sets(wide.mu, p, grain, rows.grain, e, state, *own)
 
 
 def with_friction(rows: ActiveRows, sets: tuple[FrictionSet, ...]) -> ActiveRows:
@@ -152,26 +173,53 @@ def without_spin(impulses: RowImpulses, d: int) -> RowImpulses:
     return RowImpulses(np.ascontiguousarray(impulses.p[:, :d]), impulses.bounded)
 
 
-def gauge_of(surface: FrictionSet, s: Vector, state: Vector) -> float:
-    """By which λ = μ p_n the set λ B reaches s."""
-    match surface:
-        case Mixed():
-            return max(math.hypot(s[0], s[1]), abs(s[2]))
-        case Polyhedron(planes=planes):
-            return max(float((planes @ s).max()), 0.0)
-        case FrictionMap():
-            return float(surface.f(*map(float, s), *map(float, state))[0])
-        case _:
-            return float(np.linalg.norm(s))
+@kernel
+def left_of_sets(mu, p, grain, angle, e, state, kind, planes, gauge):
+    """μ p_n less the λ = μ p_n at which the set λ B of each contact reaches its friction, along and across the grain
+    where there is one."""
+    left, s = np.empty(mu.size), np.zeros(3)
+    for i in range(mu.size):
+        for j in range(p.shape[1] - 1):
+            s[j] = p[i, 1 + j]
+        if grain:
+            c, a = math.cos(angle[i]), math.sin(angle[i])
+            s[0], s[1] = c * s[0] + a * s[1], c * s[1] - a * s[0]
+        for j in range(3):
+            s[j] = s[j] / e[i, j] if e[i, j] > 0.0 else 0.0
+        used = 0.0
+        if kind[i, 0] == BALL:
+            used = math.sqrt(s[0] ** 2 + s[1] ** 2 + s[2] ** 2)
+        elif kind[i, 0] == MIXED:
+            used = max(math.hypot(s[0], s[1]), abs(s[2]))
+        elif kind[i, 0] == POLYHEDRON:
+            for k in range(kind[i, 1], kind[i, 2]):
+                used = max(used, planes[k, 0] * s[0] + planes[k, 1] * s[1] + planes[k, 2] * s[2])
+        elif gauge is not None:
+            at = state[i]
+            used = gauge(kind[i, 0] - GAUGE, s[0], s[1], s[2], at[0], at[1], at[2], at[3], at[4])[0]
+        left[i] = mu[i] * p[i, 0] - used
+    return left
 
 
-def states(rows: ActiveRows, count: int) -> Dense:
-    """(speed, x, y, z, time) of each contact; zeros for joints."""
-    state = np.zeros((count, 5))
-    state[: rows.count, 0] = np.hypot(rows.slip[:, 0], rows.slip[:, 1])
-    state[: rows.count, 1:4] = rows.point
-    state[: rows.count, 4] = rows.time
-    return state
+@kernel
+def sizes_and_states(e_t, e_o, d, patch, slip, point, now, count):
+    """(e_t, e_o, e_r) and (speed, x, y, z, time) of each contact; ones and zeros for joints."""
+    e, state = np.ones((count, 3)), np.zeros((count, 5))
+    for i in range(patch.size):
+        e[i, 0], e[i, 1], e[i, 2] = e_t, e_o if d > 2 else 0.0, patch[i]
+        state[i, 0], state[i, 4] = math.hypot(slip[i, 0], slip[i, 1]), now
+        for j in range(3):
+            state[i, 1 + j] = point[i, j]
+    return e, state
+
+
+@kernel
+def sound(W, q, mu, e, state):
+    """Are all of these finite, and friction and sizes not negative?"""
+    good = all_finite(W) and all_finite(q) and all_finite(mu) and all_finite(e) and all_finite(state)
+    for i in range(mu.size):
+        good = good and mu[i] >= 0.0 and e[i, 0] >= 0.0 and e[i, 1] >= 0.0 and e[i, 2] >= 0.0
+    return good
 
 
 def turned(angle: Vector, W: Matrix) -> Matrix:

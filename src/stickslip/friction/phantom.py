@@ -72,14 +72,25 @@ class Phantom(Formulation):
         E, F = axes(self.directions, rows.dimension), axes(self.sliding_directions, rows.dimension)
         diagonal = np.ascontiguousarray(rows.W.diagonal())
         unknowns = Unknowns(*phantom_unknowns(float(self.inertia), self.lateral, E, F, diagonal, rows.h, *rows.lagged))
-        return posed_mixed(rows, unknowns, unknowns.start)
+        normal = (rows.dimension - 1) * rows.count + np.arange(rows.count)
+        return posed_mixed(rows, unknowns, unknowns.start, normal)
 
     def left(self, rows: ActiveRows, p: Dense) -> Vector:
-        along, d = friction_along(rows, p), rows.dimension
-        sticking = np.abs(along @ axes(self.directions, d)).max(axis=1)
-        sliding = np.abs(along @ axes(self.sliding_directions, d))
-        used = np.where(rows.sliding, sliding.max(axis=1) if self.lateral else sliding[:, 0], sticking)
-        return rows.mu * p[:, 0] - used
+        E, F = axes(self.directions, rows.dimension), axes(self.sliding_directions, rows.dimension)
+        return left_on_axes(E, F if self.lateral else F[:, :1].copy(), rows.mu, rows.sliding, rows.slip, p)
+
+
+@kernel
+def left_on_axes(E, F, mu, sliding, slip, p):
+    """μ p_n less the friction along the axis that has most of it."""
+    left = np.empty(mu.size)
+    for i in range(mu.size):
+        t, o = friction_along(sliding[i], slip[i], p[i])
+        used, across = 0.0, F if sliding[i] else E
+        for j in range(across.shape[1]):
+            used = max(used, abs(across[0, j] * t + (across[1, j] * o if across.shape[0] > 1 else 0.0)))
+        left[i] = mu[i] * p[i, 0] - used
+    return left
 
 
 @kernel

@@ -63,12 +63,19 @@ class Polyhedral(Formulation):
 
     def left(self, rows: ActiveRows, p: Dense) -> Vector:
         """μ p_n - Σ p_f, with the least p_f >= 0 that make up the friction: of two neighbouring directions."""
-        length = np.linalg.norm(p[:, 1:], axis=1)
-        if rows.dimension == 2:
-            return rows.mu * p[:, 0] - length
-        half = math.pi / self.directions
-        off = np.mod(np.arctan2(p[:, 2], p[:, 1]) - self.offset, 2 * half) - half  # from the middle between the two
-        return rows.mu * p[:, 0] - length * np.cos(off) / math.cos(half)
+        return left_of_directions(self.directions, self.offset, rows.mu, p)
+
+
+@kernel
+def left_of_directions(directions, offset, mu, p):
+    left, half = np.empty(mu.size), math.pi / directions
+    for i in range(mu.size):
+        used = abs(p[i, 1])
+        if p.shape[1] > 2:
+            off = (math.atan2(p[i, 2], p[i, 1]) - offset) % (2 * half) - half  # from the middle between the two
+            used = math.hypot(p[i, 1], p[i, 2]) * math.cos(off) / math.cos(half)
+        left[i] = mu[i] * p[i, 0] - used
+    return left
 
 
 @kernel

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from stickslip.checks import as_floats, finite, vector
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.blocks import ContactBlocks, contact_blocks, contact_weights
+from stickslip.problems.blocks import ContactBlocks, contact_blocks, contact_weights, dense_blocks
 from stickslip.problems.friction_sets import (
     ELLIPSOID,
     FrictionSet,
@@ -142,10 +142,27 @@ class ScaledProblem:
 
 
 def scale(problem: LimitSurfaceProblem) -> ScaledProblem:
-    E, way = scales(problem.e, problem.slip)
-    blocks = contact_blocks(both_sides(problem.A, E), 4)
     sets = sets_data(problem.surface, problem.contacts)
-    return ScaledProblem(E, blocks, E * problem.b, problem.mu, way, problem.e > 0, problem.state, sets)
+    if isinstance(problem.A, np.ndarray):
+        E, way, q, *blocks = scaled_dense(problem.A, problem.b, problem.e, problem.slip)
+        W = ContactBlocks(*blocks)
+    else:
+        E, way = scales(problem.e, problem.slip)
+        W, q = contact_blocks(both_sides(problem.A, E), 4), E * problem.b
+    return ScaledProblem(E, W, q, problem.mu, way, problem.e > 0, problem.state, sets)
+
+
+@kernel
+def scaled_dense(A, b, e, slip):
+    """E and way of ScaledProblem, q and the blocks of a dense W, in one call."""
+    E, way = scales(e, slip)
+    W, q = np.empty_like(A), np.empty_like(b)
+    for i in range(b.size):
+        q[i] = E[i] * b[i]
+        for j in range(b.size):
+            W[i, j] = A[i, j] * E[j] * E[i]
+    diagonal, others, start, first = dense_blocks(W, 4)
+    return E, way, q, diagonal, others, start, first
 
 
 @kernel
@@ -165,8 +182,18 @@ def judge_limit_surface(problem: LimitSurfaceProblem, c: Vector, tol: float) -> 
     """a, the residual of (2), and whether c solves the problem."""
     a = problem.value(c)
     form = problem.scaled
-    error, solved = judge_contacts(form.W.diagonal, form.coordinates(c), form.E * a, form.q, *form.law, tol)
-    return a, float(error), bool(solved)
+    return a, *judge_forces(form.E, form.W.diagonal, c, a, form.q, *form.law, tol)
+
+
+@kernel
+def judge_forces(E, diagonal, c, a, q, mu, way, alive, state, kind, planes, gauge, tol):
+    """`judge_contacts` of forces c and accelerations a."""
+    x, y = c.copy(), np.empty_like(a)
+    for i in range(c.size):
+        y[i] = E[i] * a[i]
+        if E[i] > 0.0:
+            x[i] = c[i] / E[i]
+    return judge_contacts(diagonal, x, y, q, mu, way, alive, state, kind, planes, gauge, tol)
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,15 @@ class Frozen:
     def hold(self, **fields: Any) -> None:
         """Set fields of a frozen dataclass."""
         self.__dict__.update({name: frozen(value) for name, value in fields.items()})
+
+    @classmethod
+    def unchecked(cls, **fields: Any) -> Self:
+        """One of arrays that are known to be right, canonical and finite, and that nobody else will write to."""
+        made = object.__new__(cls)
+        made.__dict__.update(fields)
+        for value in fields.values():
+            frozen(value)
+        return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.hold(**state)
@@ -136,6 +145,15 @@ def affine_dense(matrix, x, offset, y):
         for j in range(x.size):
             total += matrix[i, j] * x[j]
         y[i] = total + offset[i]
+
+
+@kernel
+def all_finite(array):
+    """Is every entry of an array, of any shape, a number?"""
+    finite_so_far = True
+    for x in array.flat:
+        finite_so_far = finite_so_far and abs(x) < np.inf
+    return finite_so_far
 
 
 def density(matrix: Matrix) -> float:

@@ -48,7 +48,7 @@ from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
-from stickslip.problems.matrix import Vector, point
+from stickslip.problems.matrix import Vector, affine, point
 from stickslip.problems.mixed import MixedLCP
 
 TINY = float(np.finfo(np.float64).eps)
@@ -70,7 +70,7 @@ def residual(problem: Any, x: ArrayLike, y: Vector | None = None) -> float:
         return judge(problem, x, NEVER)[1]  # the machine code that judges an answer: the same bits
     y = problem.value(x) if y is None else point("residual", "y", y, problem.size)
     if isinstance(problem, LCP | MixedLCP):
-        return float(relative_box_map(x, y, problem.q, problem.lower, problem.upper))
+        return judge_at(problem, x, y, NEVER)[0]
     if isinstance(problem, ConeProblem):
         return float(relative_cone_map(x, y, problem.q, problem.mu, problem.shift))
     return float(relative_cylinder_map(x, y, problem.q, problem.bound))
@@ -86,9 +86,17 @@ def judge(problem: Any, x: Vector, tol: float) -> tuple[Vector, float, bool]:
         return u, *judge_cylinder(problem.blocks, problem.q, problem.bound, tol, x, u)
     if isinstance(problem, LimitSurfaceProblem):
         return judge_limit_surface(problem, x, tol)
-    y = problem.value(x)
-    error = float(relative_box_map(x, y, problem.q, problem.lower, problem.upper))
-    return y, error, error <= tol and rounded_residual(problem, x, y) <= tol
+    y = affine(problem.M, x, problem.q)
+    return y, *judge_at(problem, x, y, tol)
+
+
+def judge_at(problem: LCP | MixedLCP, x: Vector, y: Vector, tol: float) -> tuple[float, bool]:
+    """The residual of x, where y = problem.value(x), and whether x solves the problem."""
+    q, lower, upper = problem.q, problem.lower, problem.upper
+    if isinstance(problem.M, np.ndarray):
+        return judge_box(problem.M, q, lower, upper, tol, x, y)
+    error = float(relative_box_map(x, y, q, lower, upper))
+    return error, error <= tol and rounded_residual(problem, x, y) <= tol
 
 
 def residual_scale(problem: LCP | MixedLCP) -> float:
@@ -186,6 +194,13 @@ def relative_box_map(z, w, q, lower, upper):
     for i in range(z.size):
         conic = conic and (lower[i] == 0.0 or lower[i] == -np.inf) and (upper[i] == 0.0 or upper[i] == np.inf)
     return relative_to_data(box_map_length(z, w, lower, upper), length(q) if conic else 1.0 + length(q))
+
+
+@kernel
+def judge_box(M, q, lower, upper, tol, z, w):
+    """The residual of a dense problem, and whether z solves it, in one call."""
+    error = relative_box_map(z, w, q, lower, upper)
+    return error, error <= tol and relative_box_map_up_to(z, w, q, lower, upper, rounding_of(M, z, q)) <= tol
 
 
 @kernel

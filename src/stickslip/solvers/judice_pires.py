@@ -161,8 +161,19 @@ def first_sides(problem: LCP | MixedLCP, lower: Vector, upper: Vector, x0: Vecto
         sides[np.isfinite(upper)] = AT_UPPER
         sides[np.isfinite(lower)] = AT_LOWER
         return sides
-    z = np.clip(start_from(problem, x0), lower, upper)
+    start = start_from(problem, x0)
+    if isinstance(problem.M, np.ndarray):
+        return sides_from(problem.M, problem.q, lower, upper, start)
+    z = np.clip(start, lower, upper)
     return suggested_sides(z, problem.value(z), problem.q, lower, upper)
+
+
+@kernel
+def sides_from(M, q, lower, upper, x0):
+    """The same for a dense M, in one call."""
+    z, w = np.minimum(np.maximum(x0, lower), upper), np.empty_like(q)
+    affine_dense(M, z, q, w)
+    return suggested_sides(z, w, q, lower, upper)
 
 
 @kernel

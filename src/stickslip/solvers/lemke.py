@@ -107,8 +107,9 @@ class Lemke:
         """One run of the method. A ray that starts at a solution needs no proof, which is what takes time."""
         z, ended, pivots, ray = run(self, reduced, refactor)
         x = reduced.expand(z)
-        allowed = self.tol * residual_scale(problem)
-        certificate = None if ray is None or residual(problem, x) <= self.tol else ray(problem, allowed)
+        certificate = None
+        if ray is not None and not residual(problem, x) <= self.tol:
+            certificate = ray(problem, self.tol * residual_scale(problem))
         return conclude(problem, self, x, ended, pivots_before + pivots, started, certificate)
 
 

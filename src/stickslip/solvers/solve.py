@@ -140,9 +140,16 @@ def solve(
 
     `method` is a name of METHODS or a solver value such as Lemke(refactor=20), whose own tol holds if none is given.
     """
+    if isinstance(method, str) and tol is None:
+        tol = problem_tolerance(problem)
+    return solver_of(method, tol).solve(problem, x0)
+
+
+def solver_of(method: str | Solver, tol: float | None) -> Solver:
+    """The solver of a name or value, with another tol where one is given."""
     if isinstance(method, str):
-        return named(method, problem_tolerance(problem) if tol is None else tol).solve(problem, x0)
-    return (method if tol is None else replace(method, tol=tol)).solve(problem, x0)  # type: ignore[type-var]
+        return named(method, tol)
+    return method if tol is None else replace(method, tol=tol)  # type: ignore[type-var]
 
 
 @lru_cache(maxsize=64)
