@@ -98,25 +98,12 @@ class LimitSurface(Formulation):
             turn = turned(rows.grain, W)
             W, q, start, own = turn.T @ W @ turn, turn.T @ q, turn.T @ start, decode
             decode = lambda x: own(turn @ x)  # noqa: E731
-        e, state = self.data(rows, d, mu.size)
-        surface = self.surface_of(rows, sets, mu.size)
+        e, state = data_of(self.sizes, rows, d, mu.size)
+        surface = surface_of(self.surface, rows, sets, mu.size)
         trusted = isinstance(W, np.ndarray) and sound(W, q, mu, e, state)
         make = LimitSurfaceProblem.unchecked if trusted else LimitSurfaceProblem
         problem = make(A=W, b=q, mu=mu, e=e, slip=np.zeros_like(e), surface=surface, state=state)
         return Posed(problem, start, decode)
-
-    def surface_of(self, rows: ActiveRows, sets: tuple[FrictionSet, ...], count: int) -> FrictionSet | FrictionSets:
-        """The sets of so many contacts, those of joints behind the others, as a problem takes them."""
-        if count == rows.count and not rows.surfaces and not isinstance(self.surface, Mixed):
-            return self.surface
-        flat = (rows.patch == 0).tolist()  # without moments Mixed is the Ellipsoid, which more methods know
-        known = [ELLIPSOID if none and isinstance(each, Mixed) else each for each, none in zip(sets, flat, strict=True)]
-        return friction_set("LimitSurface", known + (count - rows.count) * [ELLIPSOID], count)
-
-    def data(self, rows: ActiveRows, d: int, count: int) -> tuple[Dense, Dense]:
-        """The sizes e and states of so many contacts, those of joints behind the others; d is before `with_spin`."""
-        e_t, e_o = map(float, self.sizes)
-        return sizes_and_states(e_t, e_o, d, rows.patch, rows.slip, rows.point, float(rows.time), count)
 
     def sets(self, rows: ActiveRows) -> tuple[FrictionSet, ...]:
         """The friction set of each contact: that of its materials, or of the formulation."""
@@ -134,10 +121,28 @@ class LimitSurface(Formulation):
         """μ p_n less the gauge of the friction, by the set of each contact."""
         sets = self.sets(rows)
         wide = with_spin(with_friction(rows, sets))
-        e, state = self.data(wide, rows.dimension, rows.count)
+        e, state = data_of(self.sizes, wide, rows.dimension, rows.count)
         grain = self.grain is not None
-        own = sets_data(self.surface_of(wide, sets, rows.count), rows.count)
+        own = sets_data(surface_of(self.surface, wide, sets, rows.count), rows.count)
         return left_of_sets(wide.mu, p, grain, rows.grain, e, state, *own)
+
+
+def surface_of(
+    own: FrictionSet, rows: ActiveRows, sets: tuple[FrictionSet, ...], count: int
+) -> FrictionSet | FrictionSets:
+    """The sets of so many contacts, those of joints behind the others, as a problem takes them; `own` is that of the
+    formulation."""
+    if count == rows.count and not rows.surfaces and not isinstance(own, Mixed):
+        return own
+    flat = (rows.patch == 0).tolist()  # without moments Mixed is the Ellipsoid, which more methods know
+    known = [ELLIPSOID if none and isinstance(each, Mixed) else each for each, none in zip(sets, flat, strict=True)]
+    return friction_set("LimitSurface", known + (count - rows.count) * [ELLIPSOID], count)
+
+
+def data_of(sizes: tuple[float, float], rows: ActiveRows, d: int, count: int) -> tuple[Dense, Dense]:
+    """The sizes e and states of so many contacts, those of joints behind the others; d is before `with_spin`."""
+    e_t, e_o = map(float, sizes)
+    return sizes_and_states(e_t, e_o, d, rows.patch, rows.slip, rows.point, float(rows.time), count)
 
 
 def with_friction(rows: ActiveRows, sets: tuple[FrictionSet, ...]) -> ActiveRows:

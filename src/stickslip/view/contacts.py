@@ -32,7 +32,7 @@ from stickslip.view.figures import DASHED, INK, PAPER, write
 from stickslip.view.trajectories import LINES, PALETTE, TOTAL, WRONG, dress
 
 RIM = 97  # points of a cone's rim
-MESH = 60  # of a limit surface, in either angle
+MESH = 61  # of a limit surface, in either angle; every other one is drawn as an edge
 WIDE = 6.2  # inches that a panel takes
 
 
@@ -246,8 +246,8 @@ def draw_limit_surface(
     heading = title or f"Limit surface at {c[0]:.4g} N; the load takes {100 * share:.3g} % of it"
     sheet = page(2 * WIDE, 5.0, heading, path)
     space: Any = sheet.add_subplot(1, 2, 1, projection="3d")
-    x, y, z = surface
-    space.plot_surface(x, y, z, color=PALETTE[0], alpha=0.22, linewidth=0.2, edgecolor=PAPER)
+    x, y, z = surface[:, ::2, ::2]
+    space.plot_surface(x, y, z, color=PALETTE[0], alpha=0.22, linewidth=0.2, edgecolor=PAPER, rstride=1, cstride=1)
     space.plot([0, load[0]], [0, load[1]], [0, load[2]], color=PALETTE[1], linewidth=2)
     space.plot([load[0]], [load[1]], [load[2]], "o", color=PALETTE[1], markersize=7)
     space.set_xlabel("$c_t$ [N]", color=INK)
