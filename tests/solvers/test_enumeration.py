@@ -713,6 +713,21 @@ def test_mixed_rows_agree_with_brute_force(make, count, largest):
 
 
 @pytest.mark.core
+@pytest.mark.parametrize("unit", [1e-3, 1e-5, 1e-7, 1e-9])
+def test_directions_of_other_units_share_no_rounding(unit):
+    """Two rows ask for nothing: z_0 and z_2 are any. The others are of other units: w_1 = (2 z_1 - z_3)/unit + 3 unit,
+    beside which the rounding of 1 is much."""
+    M = np.zeros((4, 4))
+    M[1] = [0.0, 2.0 / unit, 0.0, -1.0 / unit]
+    problem = LCP(M, [0.0, 3.0 * unit, 0.0, 0.0])
+    found = all_solutions(problem)
+    assert [piece.dimension for piece in found.continua] == [3, 3]  # z_1 = 0, or w_1 = 0
+    for piece in found.continua:
+        for i in (0, 2):
+            (along,) = piece.directions[:, np.abs(piece.directions[i]) > 0.5].T
+            assert residual(problem, np.maximum(piece.point + along, 0.0)) <= 1e-12
+
+
 def test_a_continuum_that_is_narrow_one_way_ends_at_its_bounds_the_other_way():
     """z_0 = z_1 between 0.3 and 0.5, and z_2 anything within 1e-12: a rectangle of which both sides are known."""
     M = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])

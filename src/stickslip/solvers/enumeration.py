@@ -1209,7 +1209,11 @@ def continuum(form: StandardForm, piece: Piece) -> Continuum:
         directions, triangle = np.linalg.qr(form.to_z(along))
     largest = np.abs(directions).argmax(axis=0)
     turn = np.sign(directions[largest, np.arange(along.shape[1])])  # the largest component is positive
-    directions, along = directions * turn, along @ np.linalg.inv(triangle) * turn
+    along = along @ np.linalg.inv(triangle) * turn
+    movable, equal = unknowns_and_equations(form, piece.zero)
+    block = form.M[np.ix_(equal, movable)]  # what stays as it is, beside rounding of variables of larger units
+    along[movable] -= np.linalg.lstsq(block, block @ along[movable], rcond=SAME)[0]
+    directions = form.to_z(along)
     slope = np.concatenate([along[:pairs], (form.M @ along)[:pairs]])[~piece.zero]
     slack = np.maximum(piece.slack[~piece.zero], 0.0)
     steep = np.abs(slope) > SAME * np.abs(along).max(axis=0)
