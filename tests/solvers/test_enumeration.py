@@ -728,6 +728,17 @@ def test_directions_of_other_units_share_no_rounding(unit):
             assert residual(problem, np.maximum(piece.point + along, 0.0)) <= 1e-12
 
 
+@pytest.mark.parametrize("load", [1.0, 1e5, 1e11])
+@pytest.mark.parametrize("room", [1e-5, 1e-9, 3e-14])
+def test_a_row_pushed_to_the_far_end_of_a_narrow_room_is_there(room, load):
+    """w_1 = z_1 + 2 z_0 - load < 0 wherever z_1 may be: it is at its upper bound."""
+    problem = MixedLCP([[1.0, 0.0], [2.0, 1.0]], [0.0, -load], [-0.3, 0.0], [math.inf, room])
+    found = all_solutions(problem)
+    assert found.complete
+    (z,) = found.points
+    assert z[1] == room and abs(z[0]) <= 1e-15 * room
+
+
 def test_a_continuum_that_is_narrow_one_way_ends_at_its_bounds_the_other_way():
     """z_0 = z_1 between 0.3 and 0.5, and z_2 anything within 1e-12: a rectangle of which both sides are known."""
     M = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])

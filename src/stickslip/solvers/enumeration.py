@@ -218,6 +218,7 @@ def search(problem: LCP | MixedLCP, tolerance: float, max_nodes: int, max_leaves
         doubtful = [z for z in doubtful if not any(same(form, z, point) for point in points)]
         elsewhere = [piece for piece in unsure if piece.dimension or at_other_bound(piece.z, problem, near)]
         complete = complete and nearby.complete and not (elsewhere or nearby.continua or doubtful)
+    points = at_ends(problem, points)
     listed = [*points, *(piece.point for piece in continua)]
     return Solutions(
         points=tuple(points),
@@ -1149,6 +1150,19 @@ def with_those_of(problem: LCP | MixedLCP, nearby: Solutions, points: list[Vecto
         if surest_residual(problem, z) <= tol and not any(known):
             every.append(z)
     return sorted(every, key=tuple)
+
+
+def at_ends(problem: LCP | MixedLCP, points: list[Vector]) -> list[Vector]:
+    """The points, each once, with rows that have next to no room at the end to which w pushes them, where that solves
+    no worse: in units of the whole problem both ends may be one."""
+    ended: dict[bytes, Vector] = {}
+    for z in points:
+        narrow, w = problem.upper - problem.lower <= SAME * (1 + np.abs(z).max(initial=0.0)), problem.value(z)
+        other = np.where(narrow & (w > 0), problem.lower, np.where(narrow & (w < 0), problem.upper, z))
+        better = narrow.any() and surest_residual(problem, other) <= surest_residual(problem, z)
+        best = other + 0.0 if better else z + 0.0  # no zero is negative
+        ended.setdefault(best.tobytes(), best)
+    return list(ended.values())
 
 
 def at_other_bound(z: Vector, problem: LCP | MixedLCP, near: LCP | MixedLCP) -> bool:
