@@ -161,7 +161,8 @@ def near_pairs(kind, where, body, free, apart, bodies, grids, pairs, ordered):
         found = each_with_each(kind, where, pairs)
         return leave_out(pairs, found, where, body, free, apart, bodies)
     planes, others, key, spare, count, widest, origin, bits, begun, box = grids
-    found = fill_grids(others.size, where, planes, key, spare, count, widest, origin, bits, box, pairs)
+    fill_grids(others.size, where, key, spare, count, widest, origin, bits, box)
+    found = pairs_with_planes(where, planes, others, pairs)
     found = neighbours(others.size, key, widest, origin, bits, begun, box, pairs, found)
     if found > pairs.shape[0]:
         return found
@@ -184,6 +185,17 @@ def each_with_each(kind, where, pairs):
                 near = over_plane(where, b, a)
             if near:
                 found = add_pair(pairs, found, a, b)
+    return found
+
+
+@kernel
+def pairs_with_planes(where, planes, others, pairs):
+    """In the order of the shapes, which they have in the end; returns how many they are, be there room or not."""
+    found = NONE
+    for s in others:
+        for p in planes:
+            if over_plane(where, s, p):
+                found = add_pair(pairs, found, s, p)
     return found
 
 
@@ -232,15 +244,13 @@ def leave_out(pairs, found, where, body, free, apart, bodies):
 
 
 @kernel
-def fill_grids(size, where, planes, key, spare, count, widest, origin, bits, box, pairs):
+def fill_grids(size, where, key, spare, count, widest, origin, bits, box):
     """Sort the shapes by grid and cell; within a cell they have any order. They are taken in the order of last time:
-    where bodies rest, or move alike, it is theirs still. On the way the pairs with planes are found; returns how many
-    they are, be there room for them or not."""
+    where bodies rest, or move alike, it is theirs still."""
     last = (1 << bits_of(where.shape[0] - 1.0)) - 1
     widest[:] = 0.0
     x_0 = y_0 = z_0 = np.inf
     x_1 = y_1 = z_1 = -np.inf
-    found = NONE
     for i in range(size):
         s = key[i] & last
         fill_box(where, s, box, i)
@@ -250,9 +260,6 @@ def fill_grids(size, where, planes, key, spare, count, widest, origin, bits, box
         if abs(x) + abs(y) + abs(z) < np.inf:
             x_0, y_0, z_0 = min(x_0, x), min(y_0, y), min(z_0, z)
             x_1, y_1, z_1 = max(x_1, x), max(y_1, y), max(z_1, z)
-        for p in planes:
-            if over_plane(where, s, p):
-                found = add_pair(pairs, found, s, p)
     origin[0], origin[1], origin[2] = x_0, y_0, z_0
     finest, coarsest = occupied(widest)
     for level in range(finest, coarsest + 1):  # lest all cells change with the speed of a body
@@ -275,7 +282,6 @@ def fill_grids(size, where, planes, key, spare, count, widest, origin, bits, box
         sort_keys(size, b, total, key, spare, count)
         for i in range(size):
             fill_box(where, key[i] & last, box, i)
-    return found
 
 
 @kernel
@@ -423,9 +429,19 @@ def first_from(size, key, wanted, at):
 
 
 @kernel
+def in_order(pairs, count):
+    for k in range(1, count):
+        a, b = pairs[k - 1, 0], pairs[k, 0]
+        if a > b or (a == b and pairs[k - 1, 1] > pairs[k, 1]):
+            return False
+    return True
+
+
+@kernel
 def sort_pairs(pairs, count, start, work):
-    """By the greater shape, then by the other: two counting sorts."""
-    if count < 2:
+    """By the greater shape, then by the other: two counting sorts, unless they are in order, as those of bodies that
+    lie on one plane."""
+    if in_order(pairs, count):
         return
     for column, source, target in ((1, pairs, work), (0, work, pairs)):
         start[:] = 0
