@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from laws import EVERY, G, over, simulate
+from laws import EVERY, G, but, over, simulate
 
 import stickslip as ss
 
@@ -271,3 +271,34 @@ def test_balls_that_bounce_one_behind_the_other_do_not_overlap(e, gap, above):
     run = ss.simulate(scene, 0.03, 3e-3)
     apart = np.linalg.norm(run.position(first) - run.position(second), axis=1)
     assert apart.min() > 0.996 * 2 * r
+
+
+def parting(overlap, h):
+    """By Gap(0.2, brake=1): a fifth of the overlap in a step, and no faster than 1 m/s² stops at the surface."""
+    return min(0.2 * overlap / h, np.sqrt(2 * overlap))
+
+
+@over(but(ss.CompliantCone, ss.CompliantCylinder))  # which have springs
+@pytest.mark.parametrize("overlap", [1e-5, 1e-3, 0.02])
+@pytest.mark.parametrize("speed", [2e-3, 0.05, 1.0])
+def test_what_bounces_and_overlaps_parts_as_if_it_rested(friction, overlap, speed):
+    """Without weight: a ball in the floor comes back with e times its speed, or with that of its overlap if it is
+    more."""
+    h = 2e-3
+    scene = ss.Scene(gravity=(0, 0, 0))
+    scene.add_plane(restitution=E, friction=0.3)
+    ball = scene.add_sphere(0.1, mass=2.0, position=(0, 0, 0.1 - overlap), velocity=(0, 0, -speed))
+    run = simulate(scene, h, h, replace(friction, stabilisation=ss.Gap(0.2, brake=1.0)))
+    assert run.velocity(ball)[-1, 2] == pytest.approx(max(E * speed, parting(overlap, h)), rel=1e-7)
+
+
+@pytest.mark.parametrize("speed", [2e-3, 0.05, 1.0])
+def test_a_ball_in_the_floor_that_is_hit_parts_from_it(speed):
+    """The hit is handed on to the floor, which the ball leaves no slower than its overlap asks for."""
+    h, overlap = 2e-3, 1e-3
+    scene = ss.Scene(gravity=(0, 0, 0))
+    scene.add_plane(restitution=E, friction=0.3)
+    low = scene.add_sphere(0.1, mass=2.0, position=(0, 0, 0.1 - overlap), restitution=E)
+    scene.add_sphere(0.1, mass=2.0, position=(0, 0, 0.3 - overlap), velocity=(0, 0, -speed), restitution=E)
+    run = ss.simulate(scene, h, h)
+    assert run.velocity(low)[-1, 2] >= parting(overlap, h) * (1 - 1e-7)

@@ -4,9 +4,11 @@ Bodies that touch hand an impact on: the first of five balls in a row moves the 
 for all contacts at once, u⁺ = -e u with u = 0 where balls only touch, makes four of them fly together. So what each
 contact is to have after the step is found in rounds, along the normals: all contacts that approach, and would close in
 the step, answer by -e u with the others left out; then those that approach now; until none does faster than the rest
-speed. The velocity τ of a contact at the end takes the place of -e u in its law
+speed. The velocity r + τ of a contact at the end takes the place of -e u in its law
 
-    0 <= p_n  ⊥  u⁺ - λ τ >= 0                                                                                     (1)
+    0 <= p_n  ⊥  u⁺ - r - λ τ >= 0                                                                                 (1)
+
+with r the velocity by which an overlap parts, 0 without one (`parting` of friction/terms.py).
 
 The solve of the step, with friction and all other contacts, starts from there; without friction and forces its answer
 is that of the rounds. Contacts that touch, or nearly touch, so give the same.
@@ -15,10 +17,10 @@ With friction, Newton's rule may create energy [1]. The kinetic energy that the 
 
     Σ p · ½ (u + u⁺),                                                                                              (2)
 
-u at the start of the step. It is never positive for λ = 0. Where it is positive for λ = 1 the island is solved again,
-with the greatest λ that two more solves find by which it is not: for λ = ½, and for less than where a straight line
-between the two predicts no gain. (2) is convex in λ where the same contacts push, but bodies that move by a share other
-than ½ gain from their weight, too. A gain that is next to nothing costs next to nothing.
+u at the start of the step. It is never positive for λ = 0 and r = 0. Where it is positive for λ = 1 the island is
+solved again, with the greatest λ that two more solves find by which it is not: for λ = ½, and for less than where a
+straight line between the two predicts no gain. (2) is convex in λ where the same contacts push, but bodies that move by
+a share other than ½ gain from their weight, too. A gain that is next to nothing costs next to nothing.
 
 [1] Kane, Levinson, Dynamics: Theory and Applications, McGraw-Hill 1985.
 """
@@ -27,6 +29,7 @@ from __future__ import annotations
 
 from stickslip.dynamics.contact_rows import contact_velocity
 from stickslip.engine.places import felt
+from stickslip.friction.terms import parting
 from stickslip.jit import bare
 
 ROUNDS = 50  # at most
@@ -49,7 +52,8 @@ def hand_on(n, contacts, found, material, restitution, law, body, J, sign, start
     for i in range(n):
         step.target[i] = OUT
         if step.restitution[i] > 0.0:
-            step.target[i] = -step.restitution[i] * step.before[D * i]
+            parts = parting(law, contacts.gap[found[i]])
+            step.target[i] = max(-step.restitution[i] * step.before[D * i] - parts, 0.0)
             bounced += 1
     if bounced == 0:
         return 0
@@ -78,9 +82,10 @@ def hand_on(n, contacts, found, material, restitution, law, body, J, sign, start
     for i in range(n):
         if made > 1 and step.restitution[i] > 0.0:
             answer = step.target[i]  # what its law has now, OUT where that is a gap term or spring
-            step.target[i] = max(step.before[D * i] + felt(start, place, G, i, 0, z), 0.0)
+            parts = parting(law, contacts.gap[found[i]])
+            step.target[i] = max(step.before[D * i] + felt(start, place, G, i, 0, z) - parts, 0.0)
             if answer == OUT:
-                step.q[D * i] = contact_velocity(body, J, i, 0, free) - step.target[i]
+                step.q[D * i] = contact_velocity(body, J, i, 0, free) - parts - step.target[i]
                 own[0, i] -= step.compliance[i]
                 step.compliance[i] = 0.0
             else:

@@ -5,7 +5,8 @@
                contacts that closed, and it is solved once more for what is needed beside them (expansion) [1]
     Routh      one impact after the other, the fastest first, each followed along its path: friction/routh.py
 
-For all, a contact bounces in the step in which it would close, and has neither gap term nor spring in it. Under Poisson
+For all, a contact bounces in the step in which it would close, and has neither gap term nor spring in it (under Newton
+it parts as fast as its overlap would at rest, if it has one and that is faster). Under Poisson
 and Routh the impact starts from the velocities before the step, u; the forces of the step come after it, with the rows
 of contacts that bounced held to the velocity u' that the impact left them,
 

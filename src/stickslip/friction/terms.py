@@ -10,7 +10,8 @@ A contact bounces in the step in which it would close: where it is approached fa
 
     ψ + h u_f < 0,      u_f its normal velocity at the end of the step without contacts                              (2)
 
-It has neither gap term nor spring: its velocity after the step answers that before it. What bounces moves by the share
+It has neither gap term nor spring: its velocity after the step answers that before it. Where it overlaps it parts as
+fast as it would at rest at least, for what rolls is approached a little in every step. What bounces moves by the share
 s of the velocity after the step and the share 1 - s of that before it, by which the gap at the end is e² ψ:
 
     ψ + h (s u⁺ + (1 - s) u) = e² ψ                                                                              (3)
@@ -86,7 +87,7 @@ def part(law, gap, bouncing):
 def normal_terms(law, gap, restitution, u_n, bouncing, stiffness, damping):
     """d and ε of (1) for a contact with the normal velocity u_n at the start; ε is inf without spring and damper."""
     if bouncing:
-        return (restitution * u_n if law.answers else 0.0), 0.0
+        return (min(restitution * u_n, -parting(law, gap)) if law.answers else 0.0), 0.0
     if law.stabilised == NOTHING:
         return 0.0, 0.0
     if law.stabilised == GAP:
@@ -102,6 +103,12 @@ def recovered(law, gap):
     """d of a gap term for an overlap, and for a gap that is rounding."""
     d = law.recovery * gap / law.h
     return max(d, -math.sqrt(-2.0 * law.brake * gap)) if gap < 0.0 else d
+
+
+@kernel
+def parting(law, gap):
+    """The velocity that a gap term asks of an overlap; 0 where there is neither."""
+    return -recovered(law, gap) if law.stabilised == GAP and gap < 0.0 else 0.0
 
 
 @kernel
