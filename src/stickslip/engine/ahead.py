@@ -12,7 +12,8 @@ start, or what its rows were left with, gets one more row, at the point and alon
 beside all others, and the step is made again: Newton's method for gaps that are not negative at the end of the step.
 J acts where that point is on average over the step, about which it turns; and (1) asks a point to stop at most, never
 to come back: one that turns by a radian or more is told little by it, and would be thrown.
-Rims on planes are left out: they roll, in every step a little lower than their row says, and (1) would brake them.
+Rims on planes roll, in every step a little lower than their row says, and (1) would brake them: they get it where they
+end notably deeper than that.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from stickslip.engine.prepare import approach
 from stickslip.jit import bare
 
 NOTABLE = 2e-3  # of the least width of a body: by how much overlaps may grow in a step unseen
+ROLLS = 5e-3  # the same of rims on planes
 MOST_LOOKS = 3  # of one step from its end
 DEEP, GROWS = 2.0, 0.1  # of that: one that ends deeper than the first may grow by the other
 
@@ -77,7 +79,7 @@ def note_missed(kind, state, trial, h, v, width, shape_body, contacts, found, ah
     for k in range(min(seen, ahead.gap.size)):
         a, b = ahead.shape_a[k], ahead.shape_b[k]
         rolls = (kind[a] == CYLINDER and kind[b] == PLANE) or (kind[a] == PLANE and kind[b] == CYLINDER)
-        if rolls or not ahead.gap[k] < 0.0:
+        if not ahead.gap[k] < 0.0:
             continue
         at = first_of_pair(contacts, found, at, a, b)
         was, m, body_a, body_b = 0.0, at, shape_body[a], shape_body[b]
@@ -86,8 +88,8 @@ def note_missed(kind, state, trial, h, v, width, shape_body, contacts, found, ah
             told = contacts.feature[m] >= AT_THE_END  # its gap is none of the start
             was = min(was, was if told else contacts.gap[m], contacts.gap[m] + closes)
             m += 1
-        deeper, notable = ahead.gap[k] - was, NOTABLE * min(width[body_a], width[body_b])
-        if not deeper < (-notable if ahead.gap[k] > -DEEP * notable else -GROWS * notable):
+        deeper, notable = ahead.gap[k] - was, (ROLLS if rolls else NOTABLE) * min(width[body_a], width[body_b])
+        if not deeper < (-notable if rolls or ahead.gap[k] > -DEEP * notable else -GROWS * notable):
             continue
         if added == missed.gap.size:
             break
