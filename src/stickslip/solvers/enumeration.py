@@ -1155,14 +1155,17 @@ def with_those_of(problem: LCP | MixedLCP, nearby: Solutions, points: list[Vecto
 def at_ends(problem: LCP | MixedLCP, points: list[Vector]) -> list[Vector]:
     """The points, each once, with rows that have next to no room at the end to which w pushes them, where that solves
     no worse: in units of the whole problem both ends may be one."""
-    ended: dict[bytes, Vector] = {}
+    room = problem.upper - problem.lower
+    if not (room <= SAME * (1 + max((np.abs(z).max(initial=0.0) for z in points), default=0.0))).any():
+        return points
+    ended: list[Vector] = []
     for z in points:
-        narrow, w = problem.upper - problem.lower <= SAME * (1 + np.abs(z).max(initial=0.0)), problem.value(z)
+        narrow, w = room <= SAME * (1 + np.abs(z).max(initial=0.0)), problem.value(z)
         other = np.where(narrow & (w > 0), problem.lower, np.where(narrow & (w < 0), problem.upper, z))
-        better = narrow.any() and surest_residual(problem, other) <= surest_residual(problem, z)
-        best = other + 0.0 if better else z + 0.0  # no zero is negative
-        ended.setdefault(best.tobytes(), best)
-    return list(ended.values())
+        best = other if surest_residual(problem, other) <= surest_residual(problem, z) else z
+        if not any(np.abs(best - known).max() <= SAME * np.abs(best).max() for known in ended):
+            ended.append(best + 0.0)  # no zero is negative
+    return ended
 
 
 def at_other_bound(z: Vector, problem: LCP | MixedLCP, near: LCP | MixedLCP) -> bool:
