@@ -1156,16 +1156,16 @@ def at_ends(problem: LCP | MixedLCP, points: list[Vector]) -> list[Vector]:
     """The points, each once, with rows that have next to no room at the end to which w pushes them, where that solves
     no worse: in units of the whole problem both ends may be one."""
     room = problem.upper - problem.lower
-    if not (room <= SAME * (1 + max((np.abs(z).max(initial=0.0) for z in points), default=0.0))).any():
-        return points
-    ended: list[Vector] = []
+    ended: dict[bytes, Vector] = {}
     for z in points:
-        narrow, w = room <= SAME * (1 + np.abs(z).max(initial=0.0)), problem.value(z)
-        other = np.where(narrow & (w > 0), problem.lower, np.where(narrow & (w < 0), problem.upper, z))
-        best = other if surest_residual(problem, other) <= surest_residual(problem, z) else z
-        if not any(np.abs(best - known).max() <= SAME * np.abs(best).max() for known in ended):
-            ended.append(best + 0.0)  # no zero is negative
-    return ended
+        narrow, best = (room > 0.0) & (room <= SAME * (1 + np.abs(z).max(initial=0.0))), z
+        if narrow.any():
+            w = problem.value(z)
+            other = np.where(narrow & (w > 0), problem.lower, np.where(narrow & (w < 0), problem.upper, z))
+            best = other if surest_residual(problem, other) <= surest_residual(problem, z) else z
+        best = best + 0.0  # no zero is negative
+        ended.setdefault(best.tobytes(), best)
+    return list(ended.values())
 
 
 def at_other_bound(z: Vector, problem: LCP | MixedLCP, near: LCP | MixedLCP) -> bool:
@@ -1228,7 +1228,7 @@ def continuum(form: StandardForm, piece: Piece) -> Continuum:
     turn = np.sign(directions[largest, np.arange(along.shape[1])])  # the largest component is positive
     along = along @ np.linalg.inv(triangle) * turn
     movable, equal = unknowns_and_equations(form, piece.zero)
-    block = form.M[np.ix_(equal, movable)]  # what stays as it is, beside rounding of variables of larger units
+    block = form.M[np.ix_(equal, movable)]  # along which nothing may change; rounding of larger units did
     along[movable] -= np.linalg.lstsq(block, block @ along[movable], rcond=SAME)[0]
     directions = form.to_z(along)
     slope = np.concatenate([along[:pairs], (form.M @ along)[:pairs]])[~piece.zero]
