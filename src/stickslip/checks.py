@@ -34,6 +34,7 @@ MOST = 2**63 - 1  # the greatest count that kernels can hold
 LARGEST = 1e100  # of numbers that describe something: their squares and cubes are finite
 RELATIVE = {"tol", "accept", "rtol"}  # bounds of what is relative to the numbers of a problem
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # of texts: nulls, and halves of characters
+LONGEST_TITLE = 500  # characters
 MISSING = object()
 
 
@@ -313,6 +314,14 @@ def text(owner: str, field: str, value: Any) -> str:
     if not isinstance(value, str) or UNWRITABLE.search(value):
         raise Refused(owner, field, value, "a text that a file can hold")
     return value
+
+
+def heading(owner: str, field: str, value: Any) -> str:
+    """The title of a figure, which has room for a few lines."""
+    title = text(owner, field, value)
+    if len(title) > LONGEST_TITLE:
+        raise Refused(owner, field, value, f"a title of at most {LONGEST_TITLE} characters")
+    return title
 
 
 def path(owner: str, field: str, value: Any) -> str:

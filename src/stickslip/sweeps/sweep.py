@@ -22,7 +22,20 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, count, either, function, instance, mapping, shown, text, truth, whole, wholes
+from stickslip.checks import (
+    checked,
+    count,
+    either,
+    function,
+    heading,
+    instance,
+    mapping,
+    shown,
+    text,
+    truth,
+    whole,
+    wholes,
+)
 from stickslip.checks import path as file_path
 from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
@@ -163,7 +176,7 @@ class Sweep:
             raise InputError("Sweep: no trajectories were kept, expected keep='folder' in sweep")
         return Trajectory.load(kept_path(folder, row))
 
-    @checked(x=text, y=text, hue=text, path=file_path, title=text)
+    @checked(x=text, y=text, hue=text, path=file_path, title=heading)
     def plot(
         self, x: str, y: str, hue: str | None = None, path: str | os.PathLike[str] | None = None, title: str = ""
     ) -> Any:
@@ -174,7 +187,7 @@ class Sweep:
 
         return draw_lines(self, x, y, hue, path, title)
 
-    @checked(x=text, y=text, z=text, path=file_path, title=text)
+    @checked(x=text, y=text, z=text, path=file_path, title=heading)
     def map(self, x: str, y: str, z: str, path: str | os.PathLike[str] | None = None, title: str = "") -> Any:
         """Draw z over two parameters of a grid as colours; what was not made is left blank. Otherwise like `plot`."""
         from stickslip.view.sweeps import draw_map

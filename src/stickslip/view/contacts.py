@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.analysis.coupling import FrictionCoupling, unit
 from stickslip.analysis.solvability import ContactSolution, Solvability
-from stickslip.checks import checked, instance, not_negative, text, vector, whole
+from stickslip.checks import checked, heading, instance, not_negative, vector, whole
 from stickslip.checks import path as file_path
 from stickslip.errors import InputError
 from stickslip.problems.friction_sets import nearest
@@ -45,7 +45,7 @@ def frictions_kind(owner: str, field: str, value: Any) -> tuple[float, ...]:
     return tuple(not_negative(owner, field, each, "one friction coefficient >= 0, or several") for each in given)
 
 
-@checked(coupling=instance(FrictionCoupling), mu=frictions_kind, path=file_path, title=text)
+@checked(coupling=instance(FrictionCoupling), mu=frictions_kind, path=file_path, title=heading)
 def draw_cone(
     coupling: FrictionCoupling,
     mu: float | tuple[float, ...],
@@ -138,7 +138,7 @@ def draw_section(
 # the solutions
 
 
-@checked(found=instance(Solvability), path=file_path, contact=whole, title=text)
+@checked(found=instance(Solvability), path=file_path, contact=whole, title=heading)
 def draw_solutions(found: Solvability, path: str | os.PathLike[str], contact: int = 0, title: str = "") -> None:
     """Each solution as a diagram of one contact: the load δu₀, what contact forces add, and what comes of both."""
     if contact >= found.problem.contacts:
@@ -227,7 +227,7 @@ def arrow(axes: Axes, start: Vector, end: Vector, colour: str, label: str, side:
 # limit surfaces
 
 
-@checked(problem=instance(LimitSurfaceProblem), path=file_path, contact=whole, title=text)
+@checked(problem=instance(LimitSurfaceProblem), path=file_path, contact=whole, title=heading)
 def draw_limit_surface(
     problem: LimitSurfaceProblem,
     forces: ArrayLike,

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 
 from stickslip.analysis.jamming import JamMap
-from stickslip.checks import checked, instance, text
+from stickslip.checks import checked, heading, instance
 from stickslip.checks import path as file_path
 from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
@@ -25,7 +25,7 @@ COLOURS = "YlOrRd_r"
 MU_JAM = r"$\mu_\mathrm{jam}$"
 
 
-@checked(jam_map=instance(JamMap), path=file_path, title=text)
+@checked(jam_map=instance(JamMap), path=file_path, title=heading)
 def draw_jam_map(jam_map: JamMap, path: str | os.PathLike[str], title: str = "") -> None:
     """Draw a map; `title` is its heading."""
     figure = page(7.6, 5.6, title or f"{jam_map.family.name}: friction from which on it jams", path)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Polygon
 
 from stickslip.analysis.pushing import JammingDiagram
-from stickslip.checks import checked, instance, text
+from stickslip.checks import checked, heading, instance
 from stickslip.checks import path as file_path
 from stickslip.view.comparisons import page
 from stickslip.view.figures import INK, write
@@ -18,7 +18,7 @@ from stickslip.view.trajectories import PALETTE, WRONG, dress
 MOST_NAMED = 8  # states of contact that the legend lists
 
 
-@checked(diagram=instance(JammingDiagram), path=file_path, title=text)
+@checked(diagram=instance(JammingDiagram), path=file_path, title=heading)
 def draw_jamming_diagram(diagram: JammingDiagram, path: str | os.PathLike[str], title: str = "") -> None:
     """Pushes that are held, in a colour for each state of contact; a state that wedges is hatched. White goes on."""
     wedge = ", and it wedges" if diagram.wedges else ""
