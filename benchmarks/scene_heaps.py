@@ -159,7 +159,7 @@ HEAPS = (
     lambda: balls(1000, 0, 2e-3, 1000, 1.0),
     lambda: boxes(50, 5e-3, 400, 0.66),
     lambda: boxes(50, 1e-2, 200, 0.66),
-    lambda: boxes(300, 5e-3, 400, 1.1),
+    lambda: boxes(300, 5e-3, 500, 1.1),  # after 400 one is still falling from the top of the heap, in a start of four
     lambda: boxes(50, 5e-3, 800, 0.66, friction=5.0),  # they hold each other up, and fall one by one
     mixed,
     capsules,

@@ -135,6 +135,7 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "inertia": lambda: 1.0,
     "joint": lambda: "pin",
     "kinetic": lambda: 0.3,
+    "corners": lambda: [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)],
     "length": lambda: 1.0,
     "mass": lambda: 1.0,
     "mesh": lambda: np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, -1).T,
@@ -443,7 +444,8 @@ SEEN: set[Any] = set()
 
 
 def cases() -> Iterator[Case]:
-    order = {name: getattr(ss, name) for name in ss.__all__}
+    order = {name: getattr(ss, name) for name in ss.__all__ if name != "shapes"}
+    order |= {f"shapes.{shape.__name__}": shape for shape in ss.shapes.SHAPES.values()}
     for name, public in sorted(order.items(), key=lambda item: len(getattr(item[1], "__mro__", ()))):
         if name in SERVERS or (inspect.isclass(public) and issubclass(public, BaseException)):
             continue

@@ -10,7 +10,6 @@ The public names are those of `__init__.pyi`. They are loaded on first use, so t
 from __future__ import annotations
 
 import os
-from importlib import import_module
 
 __version__ = "0.1.0"
 
@@ -29,7 +28,7 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"stickslip has no {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(__import__(_HOME[name], fromlist=[name]), name)  # a module's too
     globals()[name] = value
     return value
 

@@ -116,6 +116,7 @@ from stickslip.problems.mixed import MixedLCP as MixedLCP
 from stickslip.problems.random_cones import random_cone as random_cone
 from stickslip.problems.residual import residual as residual
 from stickslip.problems.residual import unit_free_residual as unit_free_residual
+from stickslip.scene import shapes as shapes
 from stickslip.scene.compile import compile_scene as compile_scene
 from stickslip.scene.descriptions import Body as Body
 from stickslip.scene.files import load_run as load_run

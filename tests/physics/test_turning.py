@@ -99,6 +99,19 @@ def test_a_box_that_tumbles_on_the_floor_hardly_overlaps(seed):
     assert np.diff(energy).max() < 1e-6 * energy[0]
 
 
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_thick_boxes_hardly_overlap_by_the_measure_of_a_thin_plate(seed):
+    """It lies apart from them; they went into each other and into the floor by 3 % of its thickness."""
+    scene, thin, rng = ss.Scene(), 0.01, np.random.default_rng(seed)
+    scene.add_plane(friction=0.5)
+    for k in range(4):
+        turned, spin = tuple(Rotation.random(rng=rng).as_quat()[[3, 0, 1, 2]]), tuple(10 * rng.normal(size=3))
+        place = (0.02 * k, 0, 0.12 + 0.14 * k)
+        scene.add_box((0.1, 0.08, 0.09), mass=1.0, position=place, orientation=turned, spin=spin, friction=0.5)
+    scene.add_box((0.1, 0.06, thin), mass=0.1, position=(1, 0, 0.5 * thin))
+    assert deepest(scene, ss.simulate(scene, 0.8, 5e-3)) < 0.01 * thin
+
+
 @pytest.mark.parametrize("spin", [20.0, 40.0, 80.0])
 @pytest.mark.parametrize("tilt", [0.3, 0.9, 1.4])
 def test_a_cylinder_that_tumbles_on_the_floor_hardly_overlaps(spin, tilt):

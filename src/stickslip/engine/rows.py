@@ -48,6 +48,7 @@ NO_SOLVE, SWEEPS, CORRECTION = range(3)
 SPHERE = int(Shape.SPHERE)
 LENGTHS = np.array([{"PLANE": 0, "BOX": 3, "CYLINDER": 2, "HULL": 3}.get(shape.name, 1) for shape in Shape])  # in sizes
 MOST_SLABS, BINS = 32, 1024  # see engine/slabs.py
+FINER = 0.1  # of its width: how thin a body may count as beside thinner ones
 LARGE = 4096  # blocks from which an island is cut
 JOINT = -2  # less the number of a joint: in the place of the worst contact, the joint that is worst
 
@@ -280,13 +281,17 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
 
 def least_widths(model: Model) -> Floats:
     """(nb,) of the shapes of a body; inf for planes, and for balls about their centres of mass, which turn unseen,
-    unless joints bend their way."""
+    unless joints bend their way. Bodies count as no wider than the thinnest that is free, down to FINER of what they
+    are: what overlaps little for them would be much beside it."""
     kind, size, held = model.shape, model.shape_size, np.concatenate([model.joint_a, model.joint_b])
     turns = (kind != SPHERE) | (np.linalg.norm(model.shape_position, axis=1) > 1e-9 * size[:, 0])
     turns |= np.isin(model.shape_body, held)
-    counts = (np.arange(3) < LENGTHS[kind][:, None]) & turns[:, None] & (size > 0.0)
+    counts = (np.arange(3) < LENGTHS[kind][:, None]) & (size > 0.0)
+    width = 2.0 * np.where(counts, size, np.inf).min(axis=1)
+    thinnest = width[model.kind[model.shape_body] == FREE].min(initial=np.inf)
+    width = np.where(turns, np.maximum(np.minimum(width, thinnest), FINER * width), np.inf)
     least = np.full(model.kind.size, np.inf)
-    np.minimum.at(least, model.shape_body, 2.0 * np.where(counts, size, np.inf).min(axis=1))
+    np.minimum.at(least, model.shape_body, width)
     return least
 
 

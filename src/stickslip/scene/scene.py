@@ -256,7 +256,7 @@ class Scene:
         return self._add("particle", (Point(),), mass=mass, position=position, velocity=velocity, name=name, **surface)
 
     def add_body(self, shapes: Sequence[AnyShape] = (), **settings: Unpack[Compound]) -> Body:
-        """A body of any number of shapes.
+        """A body of any number of shapes, `ss.shapes.Box(...)` and so on, each with its place in the body.
 
         mass, density      of a free body: one of the two
         inertia, centre    about and of the centre of mass, in body axes, where they are not those of the shapes at one
@@ -269,7 +269,7 @@ class Scene:
         material           a Material, or its fields as keywords: friction=, restitution=, ...
         """
         if not isinstance(shapes, tuple | list) or not all(type(shape) in SHAPES.values() for shape in shapes):
-            expected = "a list of Plane, Point, Sphere, Box, Capsule, Cylinder or Hull"
+            expected = "a list of Plane, Point, Sphere, Box, Capsule, Cylinder or Hull of stickslip.shapes"
             raise Refused("add_body", "shapes", shapes, expected)
         return self._add("body", tuple(shapes), **settings)
 

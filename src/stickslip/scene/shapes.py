@@ -26,10 +26,11 @@ from stickslip.scene.model import Floats, Shape
 from stickslip.scene.values import (
     ORIGIN,
     UPRIGHT,
+    OrientationLike,
     PointsLike,
-    Quaternion,
     SizeLike,
     Vector3,
+    VectorLike,
     direction,
     orientation,
     vector,
@@ -40,7 +41,7 @@ from stickslip.scene.values import (
 class Plane:
     """The half space of all x with normal · x <= offset."""
 
-    normal: Vector3 = (0.0, 0.0, 1.0)
+    normal: VectorLike = (0.0, 0.0, 1.0)  # kept as three numbers of length 1
     offset: float = 0.0  # [m]
 
     kind: ClassVar = Shape.PLANE
@@ -54,7 +55,7 @@ class Plane:
 class Point:
     """A single point: a particle, or a foot of a body whose mass and inertia are given."""
 
-    position: Vector3 = ORIGIN  # [m]
+    position: VectorLike = ORIGIN  # kept as three numbers   [m]
 
     kind: ClassVar = Shape.SPHERE
     orientation: ClassVar = UPRIGHT
@@ -73,8 +74,8 @@ class Sphere:
     """A ball; in planar scenes a disc."""
 
     radius: float  # [m]
-    position: Vector3 = ORIGIN  # [m]
-    orientation: Quaternion = UPRIGHT
+    position: VectorLike = ORIGIN  # kept as three numbers   [m]
+    orientation: OrientationLike = UPRIGHT  # kept as a quaternion
 
     kind: ClassVar = Shape.SPHERE
 
@@ -108,8 +109,8 @@ class Box:
     """A box of three lengths, or a cube of one. Two lengths, along x and z, make a rectangle for a planar scene."""
 
     size: SizeLike  # given as one, two or three lengths, kept as three   [m]
-    position: Vector3 = ORIGIN  # [m]
-    orientation: Quaternion = UPRIGHT
+    position: VectorLike = ORIGIN  # kept as three numbers   [m]
+    orientation: OrientationLike = UPRIGHT  # kept as a quaternion
 
     kind: ClassVar = Shape.BOX
 
@@ -157,8 +158,8 @@ class Bar:
 
     radius: float  # [m]
     length: float  # [m]
-    position: Vector3 = ORIGIN  # [m]
-    orientation: Quaternion = UPRIGHT
+    position: VectorLike = ORIGIN  # kept as three numbers   [m]
+    orientation: OrientationLike = UPRIGHT  # kept as a quaternion
 
     def __post_init__(self) -> None:
         settle(self, "radius", "length")  # type: ignore[arg-type]  # there are only those below
@@ -230,8 +231,8 @@ class Hull:
     """The convex hull of points; of those given, its corners are kept. Not for planar scenes."""
 
     corners: PointsLike  # (n, 3), given in any way, kept as a tuple of its corners   [m]
-    position: Vector3 = ORIGIN  # [m]
-    orientation: Quaternion = UPRIGHT
+    position: VectorLike = ORIGIN  # kept as three numbers   [m]
+    orientation: OrientationLike = UPRIGHT  # kept as a quaternion
 
     kind: ClassVar = Shape.HULL
 
