@@ -14,7 +14,9 @@ acts at the start.
 
 All of (1) to (3) are the system of dynamics/articulated.py with one factorisation a step: that of G⁺ is the next one's.
 At speeds at which the rows turn too far in a step for (2) to converge it takes others, and angular momentum is kept to
-the order of the step only. Compliant rows (Σ > 0) are springs, met implicitly in (1).
+the order of the step only. No correction turns a body by more than FARTHEST: where a chain of light links comes to be
+straight under a heavy load, the whole one leads to another position that fits, far away. Compliant rows (Σ > 0) are
+springs, met implicitly in (1).
 
 Limits and motors are bounded rows, also where a motor has infinite strength: the solve of the step finds their impulses
 beside those of contacts, and they are part of p. What a motor wants is read at the start of the step, and so is the
@@ -25,6 +27,7 @@ effort τ of a joint, with q̇ = J v its coordinate: v* has h M⁻¹ Jᵀ τ too
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -66,6 +69,7 @@ from stickslip.scene.model import Floats, Integers, Joint, Kind, Model, Motors, 
 NEWTON_LIMIT, MOST_TURNS = 60, 30
 FEW_TURNS = 8  # with the rows at the end alone; from then on bodies are braced
 SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
+FARTHEST = 0.25  # angle by which a correction turns a body at most: rows that turn further say little   [rad]
 EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself, or of a trial that is
 
@@ -431,13 +435,22 @@ def correct(held, state, h, kept, speed, v):
 
 @bare
 def displace(held, state, share):
-    """One correction of the positions by `wanted`."""
+    """One correction of the positions by `wanted`, or so much of it as turns no body by more than FARTHEST."""
     shift, way, pose, tree = held.shift, held.way, held.pose, held.tree
     for k in range(tree.size.size):
         if tree.body[k] >= 0:
             for r in range(6):
                 shift[tree.body[k], r] = 0.0
     hold(held, share, shift)
+    most = 0.0
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0:
+            most = max(most, shift[b, 3] ** 2 + shift[b, 4] ** 2 + shift[b, 5] ** 2)
+    if most > FARTHEST**2:
+        for i in range(held.wanted.size):
+            held.wanted[i] *= FARTHEST / math.sqrt(most) - 1.0
+        hold(held, share, shift)
     for k in range(tree.size.size):
         b = tree.body[k]
         if b >= 0:
