@@ -16,12 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, truth
-from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System, a_system
 from stickslip.dynamics.mujoco import LoadedModel
-from stickslip.engine.arguments import FORCE, FORMULATION, SCHEME, THREADS
-from stickslip.engine.arguments import seconds as seconds_kind
+from stickslip.engine.arguments import FORMULATION, SCHEME, checked_run
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
 from stickslip.engine.names import value_of
@@ -43,16 +40,7 @@ from stickslip.solvers.solution import Solver
 from stickslip.solvers.solve import known_method
 
 
-@checked(
-    path=file_path,
-    duration=seconds_kind,
-    world=world_kind,
-    friction=FORMULATION,
-    solver=known_method,
-    force=FORCE,
-    progress=truth,
-    threads=THREADS,
-)
+@checked_run(world=world_kind, friction=FORMULATION, solver=known_method)
 def resume(
     path: str | os.PathLike[str],
     duration: float | None = None,

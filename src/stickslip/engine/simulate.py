@@ -22,10 +22,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.checks import checked, count, one_of, positive, truth, vector
-from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System
-from stickslip.engine.arguments import FORCE, SCHEME, THREADS, seconds
+from stickslip.engine.arguments import checked_run
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import (
     FIRST_ROOM,
@@ -65,23 +63,7 @@ OF_STEPS = (
 )
 
 
-@checked(
-    world=world_kind,
-    duration=seconds,
-    dt=seconds,
-    tol=positive,
-    path=file_path,
-    keep_going=truth,
-    accept=positive,
-    effort=count,
-    progress=truth,
-    watch=one_of("jamming"),
-    scheme=SCHEME,
-    q=vector,
-    v=vector,
-    force=FORCE,
-    threads=THREADS,
-)
+@checked_run(world=world_kind)
 def simulate(
     world: Scene | System,
     duration: float,

@@ -36,8 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
-from stickslip.checks import checked, one_of, optional, positive, truth, vector
-from stickslip.checks import path as file_path
+from stickslip.checks import optional, vector
 from stickslip.dynamics.constrained import drift, pull, response
 from stickslip.dynamics.generalized import (
     Instant,
@@ -50,7 +49,7 @@ from stickslip.dynamics.generalized import (
 )
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.motion import END, MEAN
-from stickslip.engine.arguments import FORCE, SCHEME, seconds
+from stickslip.engine.arguments import checked_run
 from stickslip.engine.engine import accepted, checked_formulation, checked_solver, method_number, step_tolerance
 from stickslip.engine.finish import unnoticed, worst_of
 from stickslip.engine.outside import graded, solve_rows
@@ -116,21 +115,7 @@ class SystemStep:
         return graded(self.answer, accept)
 
 
-@checked(
-    system=a_system,
-    q=optional(vector),
-    v=optional(vector),
-    duration=seconds,
-    dt=seconds,
-    tol=positive,
-    force=FORCE,
-    keep_going=truth,
-    watch=one_of("jamming"),
-    path=file_path,
-    progress=truth,
-    scheme=SCHEME,
-    accept=positive,
-)
+@checked_run(system=a_system, q=optional(vector), v=optional(vector))
 def simulate_system(
     system: System,
     q: ArrayLike | None,
