@@ -85,7 +85,8 @@ def integrate_system(
     steps = np.repeat(small_steps(speed, softness, contact), sizes[:2])
     derivative = central_derivative(rate, steps)
     run = integrated("integrate_system", rate, duration, y0, method, rtol, rtol * scale, derivative)
-    header = Header.of_system(system, start, **in_words(contact, method, rtol), springs=True)
+    names, told = tuple(point.name for point in system.contacts), in_words(contact, method, rtol)
+    header = Header.of_system(system, names, len(start.G), planar=start.dimension == 2, springs=True, **told)
     return PenaltyRun(recorded(system, contact, header, run.t, run.y.T, sizes), system, contact)
 
 

@@ -67,7 +67,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.checks import shown
-from stickslip.dynamics.generalized import Instant, System
+from stickslip.dynamics.generalized import System
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.interrupts import uninterrupted
 from stickslip.engine.ledger import AT_END, GOES_ON, LOST, Ledger, checksum, entry
@@ -281,18 +281,16 @@ class Header:
         )
 
     @classmethod
-    def of_system(cls, system: System, at: Instant, springs: bool = False, **run: Unpack[Ran]) -> Header:
-        """The same of a system as it is at an instant; its constraint is a joint."""
-        rows = len(at.G)
+    def of_system(cls, system: System, names: tuple[str, ...], rows: int, world: str = SYSTEM, **run: Any) -> Header:
+        """The same of a system with these contacts, or a model with these geoms; its constraint of so many rows is a
+        joint."""
         return cls(
-            tuple(contact.name for contact in system.contacts),
-            planar=at.dimension == 2,
-            world=SYSTEM,
+            names,
+            world=world,
             name=system.name,
             coordinates=system.coordinates,
             velocities=system.velocities,
-            springs=springs,
-            shape_body=np.arange(at.gap.size),
+            shape_body=np.arange(len(names)),
             joint_names=("constraint",) if rows else (),
             joint_row=np.zeros(rows, np.int64),
             joint_row_kind=tuple(f"row {i}" for i in range(rows)),
@@ -576,10 +574,14 @@ def joined(blocks: list[Columns]) -> Columns:
     return {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
 
 
+def nothing_remembered(rows: int) -> Columns:
+    """So many rows of what a step starts from, zeros."""
+    return {name: np.zeros((rows, *column.shape), column.dtype) for name, column in REMEMBERED.items()}
+
+
 def no_checkpoint(header: Header, lost: bool = False) -> Checkpoint:
     """Before the first step, or where what the next one would start from is not known."""
-    contacts: Columns = {name: np.zeros((0, *column.shape), column.dtype) for name, column in REMEMBERED.items()}
-    return Checkpoint(contacts, np.zeros(header.joint_row.size), lost)
+    return Checkpoint(nothing_remembered(0), np.zeros(header.joint_row.size), lost)
 
 
 class MemoryStore:
