@@ -15,6 +15,7 @@ from stickslip.checks import (
     either,
     function,
     instance,
+    number_that,
     one_of,
     path,
     positive,
@@ -31,6 +32,7 @@ SCENE = instance(Scene)
 FORMULATION = instance(Formulation, expected="a formulation, such as Coulomb()")
 SCHEME = one_of(Scheme)
 THREADS = wholes(1, 1024)
+seconds = number_that(lambda found: found > 0, "a positive number of seconds")
 MOST_SECONDS = 1e6  # for an adaptive integrator
 FORCE = either(function, vector, expected="generalized forces, or a function of (t, q, v)")
 
@@ -44,10 +46,6 @@ def world(owner: str, field: str, value: Any) -> Any:
     if not is_world(value):
         raise Refused(owner, "the world" if field == "world" else field, value, "a Scene, a System or a Robot")
     return value
-
-
-def seconds(owner: str, field: str, value: Any) -> float:
-    return positive(owner, field, value, "a positive number of seconds")
 
 
 RUN: dict[str, Kind] = {

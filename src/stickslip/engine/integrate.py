@@ -133,16 +133,12 @@ def integrated(
         if "infs or NaNs" not in str(error):
             raise
         raise IntegrationFailed(f"{owner}: the motion has left the range of numbers, expected smaller ones") from None
-    require_end(owner, run, method, duration)
-    return run
-
-
-def require_end(owner: str, run: Any, method: str, duration: float) -> None:
     if not run.success:
         raise IntegrationFailed(
             f"{owner}: {method} stopped at time {run.t[-1]:g} s of {duration:g}: {run.message} "
             f"Try a larger slip_speed, a softer spring or a larger rtol"
         )
+    return run
 
 
 def contact_forces(system: System, at: Instant, contact: Penalty) -> tuple[Dense, Dense]:

@@ -32,8 +32,8 @@ from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.recorder import Header
 from stickslip.engine.rows import FOUND, METHODS, room_to_record
 from stickslip.engine.running import MOST_STEPS as MOST
-from stickslip.engine.running import not_finite
-from stickslip.engine.simulate import columns_of, contacts_of, engine_of, failure, in_words
+from stickslip.engine.running import in_words, not_finite
+from stickslip.engine.simulate import columns_of, contacts_of, engine_of, failure
 from stickslip.engine.threads import one_thread
 from stickslip.engine.trajectory import (
     ContactTable,

@@ -27,6 +27,7 @@ from stickslip.engine.arguments import SCHEME
 from stickslip.engine.model_newton import PART, SLIDES, STATE, bounded, carried, model_step
 from stickslip.engine.recorder import MODEL, Columns, Header, nothing_remembered
 from stickslip.engine.rows import METHODS
+from stickslip.engine.running import in_words
 from stickslip.engine.system_trajectory import ModelTrajectory, SystemTrajectory, contact_columns
 from stickslip.engine.systems import (
     Applied,
@@ -178,11 +179,6 @@ class How:
     accept: float = math.nan
     recovery: float = RECOVERY  # share of the error of constraints and limits of a model that a step takes back
 
-    def in_words(self) -> dict[str, Any]:
-        """What the header of a record says of them."""
-        made_by = {"formulation": repr(self.formulation), "solver": str(self.solver), "methods": METHODS}
-        return {"dt": self.h, "tol": self.tol, "accept": self.accept} | made_by
-
 
 def stepper_of(system: System, q: Any, v: Any, how: How, force: Force | None, control: Control | None) -> Stepper:
     """What steps a system from (q, v); a model starts at home where no q is given."""
@@ -254,7 +250,7 @@ class SystemStepper(Stepper):
         self.previous = impulses_of(memory)[:, : rows // max(1, self.gap.size)].ravel()
 
     def header(self, **run: Any) -> Header:
-        said = self.how.in_words() | {"planar": self.at.dimension == 2, "scheme": self.scheme} | run
+        said = in_words(self.how) | {"planar": self.at.dimension == 2, "scheme": self.scheme} | run
         return Header.of_system(self.system, self.names(), len(self.at.G), **said)
 
     def trajectory(self, record: Any) -> SystemTrajectory:
@@ -486,7 +482,7 @@ class ModelStepper(Stepper):
 
     def header(self, **run: Any) -> Header:
         self.run.now(self.how.h)  # so that constraints are counted
-        said = self.how.in_words() | {"planar": False, "scheme": self.scheme, "digest": self.system.digest} | run
+        said = in_words(self.how) | {"planar": False, "scheme": self.scheme, "digest": self.system.digest} | run
         return Header.of_system(self.system, self.system.geoms, int(self.run.data.ne), MODEL, **said)
 
     def trajectory(self, record: Any) -> SystemTrajectory:

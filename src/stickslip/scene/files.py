@@ -20,7 +20,7 @@ from stickslip.checks import Refused, checked, instance, positive, shown
 from stickslip.checks import path as file_path
 from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.scene import numbered_yaml, schema
-from stickslip.scene.descriptions import BodyDescription, Force, JointDescription, is_particle
+from stickslip.scene.descriptions import BodyDescription, JointDescription, is_particle
 from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.model import Joint, Kind
 from stickslip.scene.numbered_yaml import LineError, Path, dotted
@@ -275,7 +275,10 @@ def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
         "planar": scene.planar,
         "bodies": [body_data(body, scene.planar) for body in scene.descriptions],
         "joints": [joint_data(j, joint, names) for j, joint in enumerate(scene.joints)],
-        "forces": [force_data(force, names) for force in scene.forces],
+        "forces": [
+            {"body": names[each.body], "force": list(each.force)} | given_fields(each, "body", "force")
+            for each in scene.forces
+        ],
         "pairs": [
             {"a": names[a], "b": names[b]}
             | scene.overrides.get((a, b), {})
@@ -337,15 +340,6 @@ def joint_data(index: int, joint: JointDescription, names: list[str]) -> dict[st
         data["b"] = names[joint.b]
     without = ("kind", "a", "b", "name") if joint.kind >= Joint.HINGE else ("kind", "a", "b", "name", "axis")
     return data | given_fields(joint, *without)
-
-
-def force_data(force: Force, names: list[str]) -> dict[str, Any]:
-    data: dict[str, Any] = {"body": names[force.body], "force": list(force.force)}
-    if force.torque != ORIGIN:
-        data["torque"] = list(force.torque)
-    if force.point is not None:
-        data["point"] = list(force.point)
-    return data
 
 
 def run_data(run: RunSettings) -> dict[str, Any]:

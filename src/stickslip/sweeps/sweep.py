@@ -41,9 +41,10 @@ from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import FileError, InputError, short
 from stickslip.scene.scene import Scene
+from stickslip.sweeps.compare import said
 from stickslip.sweeps.plan import REPETITION, Plan, plan_of
 from stickslip.sweeps.run import RNG, Task, engine_of, kept_path, known_engine, run_all
-from stickslip.sweeps.scenes import SceneRun, measures_of, said
+from stickslip.sweeps.scenes import SceneRun, measures_of
 from stickslip.sweeps.table import (
     DONE,
     FAILED,
