@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,28 +25,10 @@ from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.model import Joint, Kind
 from stickslip.scene.numbered_yaml import LineError, Path, dotted
 from stickslip.scene.scene import Scene
+from stickslip.scene.schema import Named as Named
+from stickslip.scene.schema import RunSettings as RunSettings
 from stickslip.scene.shapes import SHAPES, AnyShape, Hull, Plane, Point
 from stickslip.scene.values import ORIGIN, UPRIGHT
-
-
-@dataclass(frozen=True)
-class Named:
-    """A formulation or a solver by its name, with its settings."""
-
-    name: str
-    settings: dict[str, str | bool | int | float | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """The section `run` of a scene file; None where it says nothing."""
-
-    duration: float | None = None  # [s]
-    dt: float | None = None  # [s]
-    friction: Named | None = None
-    solver: Named | None = None
-    tol: float | None = None
-    accept: float | None = None
 
 
 @checked(path=file_path)
@@ -229,7 +211,7 @@ def with_axis_angle(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def run_settings(entry: schema.RunEntry) -> RunSettings:
+def run_settings(entry: Any) -> RunSettings:
     times = {
         name: positive("run", name, getattr(entry, name))
         for name in ("duration", "dt", "tol", "accept")
