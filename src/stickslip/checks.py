@@ -152,46 +152,27 @@ def number(owner: str, field: str, value: Any, expected: str = "a finite number"
     return found
 
 
-def positive(owner: str, field: str, value: Any, expected: str = "a positive number") -> float:
-    found = number(owner, field, value, expected)
-    if found <= 0:
-        raise Refused(owner, field, value, expected)
-    return found
+def number_that(holds: Callable[[float], bool], usual: str, of: Callable[..., float] = number) -> Callable[..., float]:
+    """Numbers of a kind for which something holds; `usual` is how an error calls them where nothing else is said."""
 
-
-def not_negative(owner: str, field: str, value: Any, expected: str = "a number >= 0") -> float:
-    found = number(owner, field, value, expected)
-    if found < 0:
-        raise Refused(owner, field, value, expected)
-    return found
-
-
-def fraction(owner: str, field: str, value: Any, expected: str = "a number from 0 to 1") -> float:
-    found = not_negative(owner, field, value, expected)
-    if found > 1:
-        raise Refused(owner, field, value, expected)
-    return found
-
-
-def between(low: float, high: float) -> Kind:
-    """A number inside an interval."""
-    expected = f"a number between {low:g} and {high:g}"
-
-    def kind(owner: str, field: str, value: Any) -> float:
-        found = number(owner, field, value, expected)
-        if not low < found < high:
+    def kind(owner: str, field: str, value: Any, expected: str = usual) -> float:
+        found = of(owner, field, value, expected)
+        if not holds(found):
             raise Refused(owner, field, value, expected)
         return found
 
     return kind
 
 
-def bound(owner: str, field: str, value: Any, expected: str = "a number >= 0, or inf") -> float:
-    """A number >= 0, inf where there is no bound."""
-    found = real(owner, field, value, expected)
-    if found < 0:
-        raise Refused(owner, field, value, expected)
-    return found
+positive = number_that(lambda found: found > 0, "a positive number")
+not_negative = number_that(lambda found: found >= 0, "a number >= 0")
+fraction = number_that(lambda found: 0 <= found <= 1, "a number from 0 to 1")
+bound = number_that(lambda found: found >= 0, "a number >= 0, or inf", real)  # inf where there is no bound
+
+
+def between(low: float, high: float) -> Kind:
+    """A number inside an interval."""
+    return number_that(lambda found: low < found < high, f"a number between {low:g} and {high:g}")
 
 
 def below_one(kind: Kind) -> Kind:

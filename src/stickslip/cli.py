@@ -878,25 +878,20 @@ def named_family(name: str, joints: tuple[str, ...]) -> Family:
 
 
 def by_name(joints: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
-    """The values of each joint, which is named once."""
-    values: dict[str, tuple[float, ...]] = {}
-    for name, given in map(joint_values, joints):
-        if name in values:
+    """The values of each joint, which is named once: of `elbow=-90:90` or `elbow=30`."""
+    found: dict[str, tuple[float, ...]] = {}
+    for text in joints:
+        name, _, values = text.partition("=")
+        try:
+            given = tuple(float(part) for part in values.split(":"))
+        except ValueError:
+            given = ()
+        if len(given) not in (1, 2):
+            raise InputError(f"jam: --joint is {text!r}, expected NAME=VALUE or NAME=FROM:TO, such as elbow=-90:90")
+        if name in found:
             raise InputError(f"jam: --joint names {name!r} twice, expected each joint once")
-        values[name] = given
-    return values
-
-
-def joint_values(text: str) -> tuple[str, tuple[float, ...]]:
-    """Name and values of `elbow=-90:90` or `elbow=30`."""
-    name, _, values = text.partition("=")
-    try:
-        found = tuple(float(part) for part in values.split(":"))
-    except ValueError:
-        found = ()
-    if len(found) not in (1, 2):
-        raise InputError(f"jam: --joint is {text!r}, expected NAME=VALUE or NAME=FROM:TO, such as elbow=-90:90")
-    return name, found
+        found[name] = given
+    return found
 
 
 def end_if_failed(ctx: click.Context, comparison: Comparison) -> None:

@@ -50,7 +50,7 @@ def can_be_written(folder: Path) -> bool:
 def extras() -> dict[str, str]:
     """Each optional part of the installation, and what it lacks."""
     missing: dict[str, list[str]] = {}
-    for requirement in requirements():
+    for requirement in (metadata.requires("stickslip") or []) if is_installed("stickslip") else []:
         found = REQUIREMENT.match(requirement)
         if found:
             lacking = missing.setdefault(found["extra"], [])
@@ -59,10 +59,6 @@ def extras() -> dict[str, str]:
         extra: f"needs {', '.join(names)}: pip install 'stickslip[{extra}]'" if names else "complete"
         for extra, names in missing.items()
     }
-
-
-def requirements() -> list[str]:
-    return (metadata.requires("stickslip") or []) if is_installed("stickslip") else []
 
 
 def is_installed(package: str) -> bool:

@@ -117,13 +117,12 @@ class Judge:
         self.moving = {body: [info[0] for info in infos if info[3] >= 0] for body, infos in joints.items()}
         self.known = {body: all(info[2] in simple for info in infos if info[3] >= 0) for body, infos in joints.items()}
         self.dynamics = {
-            (body, link): world.getDynamicsInfo(body, link)[:2] for body in self.bodies for link in self.links_of(body)
+            (body, link): world.getDynamicsInfo(body, link)[:2]
+            for body in self.bodies
+            for link in range(-1, self.links[body])
         }
         self.names = {body: world.getBodyInfo(body)[1].decode() or f"body {body}" for body in self.bodies}
         self.link_names = {(body, info[0]): info[12].decode() for body, infos in joints.items() for info in infos}
-
-    def links_of(self, body: int) -> range:
-        return range(-1, self.links[body])
 
     def mass(self) -> float:
         """[kg]"""

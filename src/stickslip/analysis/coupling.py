@@ -312,7 +312,7 @@ def world_coupling(now: Snapshot, contact: int | Sequence[Any], held: Mapping[An
 
 def scaled_rows(now: Snapshot, contact: int) -> Dense:
     """A of a contact, its row of spin in units of the patch."""
-    return now.rows(contact) * np.concatenate([[1.0], now.sizes[contact]])[:, None]
+    return now.at.rows(contact) * np.concatenate([[1.0], now.sizes[contact]])[:, None]
 
 
 def ways_of_others(now: Snapshot, chosen: int, held: Mapping[Any, How]) -> dict[int, How]:

@@ -247,7 +247,7 @@ def of_contact_problem(
         names=component_names(problem, contacts),
         rank=rank_of(J),
         null_space=null_space(J),
-        freedom=orthonormal(basis @ null_space(J @ basis)),
+        freedom=np.linalg.qr(basis @ null_space(J @ basis))[0],
         lower=lower / h,
         upper=upper / h,
         least=least / h,
@@ -288,11 +288,6 @@ def null_space(matrix: Dense) -> Dense:
     if matrix.shape[1] == 0:
         return np.zeros((0, 0))
     return np.linalg.svd(matrix)[2][rank_of(matrix) :].T
-
-
-def orthonormal(columns: Dense) -> Dense:
-    """A basis of what the columns span, which are independent."""
-    return np.linalg.qr(columns)[0]
 
 
 # the programs

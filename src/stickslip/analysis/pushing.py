@@ -51,6 +51,7 @@ from stickslip.scene.compile import compile_scene
 from stickslip.scene.scene import Scene
 
 Verdict: TypeAlias = Literal["jams", "wedges", "goes on"]
+Window: TypeAlias = tuple[tuple[float, float], tuple[float, float]]  # the least and the greatest x, and y
 Push: TypeAlias = Any  # (n,) generalized forces; of a scene (body, force, torque)
 
 OWNER = "jamming_diagram"
@@ -81,7 +82,7 @@ class JammingDiagram:
     base: Vector  # (n,)
     across: Vector  # (n,)
     up: Vector  # (n,)
-    window: tuple[tuple[float, float], tuple[float, float]]  # of x and of y
+    window: Window  # of x and of y
     states: tuple[ContactState, ...]
     labels: tuple[str, str]  # of x and y
 
@@ -129,7 +130,7 @@ def jamming_diagram(
     base: Push,
     across: Push,
     up: Push,
-    window: tuple[tuple[float, float], tuple[float, float]] = ((-1.0, 1.0), (-1.0, 1.0)),
+    window: Window = ((-1.0, 1.0), (-1.0, 1.0)),
     *,
     q: Given = None,
     together: Sequence[Sequence[int]] | None = None,
@@ -149,21 +150,14 @@ def jamming_diagram(
         raise Refused(OWNER, "labels", labels, "two texts, of x and of y")
     given = {"base": base, "across": across, "up": up}
     pushes = tuple(generalized_push(world, now, name, push) for name, push in given.items())
-    groups = (
-        [tuple(range(now.contacts))]
-        if together is None
-        else [checked_state(now, group) for group in several_states(together)]
-    )
+    groups = [tuple(range(now.contacts))] if together is None else checked_states(now, together)
     states = tuple(state_of(now, group, pushes, window, directions) for group in groups)
     return JammingDiagram(now, pushes[0], pushes[1], pushes[2], window, states, labels)
 
 
 @checked(radius=positive, depth=positive, friction=positive, window=window_kind)
 def peg_diagram(
-    radius: float = 1.0,
-    depth: float = 4.0,
-    friction: float = 0.3,
-    window: tuple[tuple[float, float], tuple[float, float]] | None = None,
+    radius: float = 1.0, depth: float = 4.0, friction: float = 0.3, window: Window | None = None
 ) -> JammingDiagram:
     """The classical diagram of a peg in a hole: x = F_x/F_z and y = M/(r F_z), F_z into the hole."""
     ratio = depth / (2 * radius * friction)
@@ -203,28 +197,21 @@ def spun(name: str, torque: Given) -> Vector:
     return np.array([0.0, turn[0], 0.0]) if turn.size == 1 else vector(OWNER, f"torque of {name}", turn, 3)
 
 
-def several_states(together: Any) -> Any:
+def checked_states(now: Snapshot, together: Any) -> list[tuple[int, ...]]:
     if not isinstance(together, tuple | list):
         raise Refused(OWNER, "together", together, "a list of states, each the numbers of its contacts")
-    return together
-
-
-def checked_state(now: Snapshot, group: Sequence[int]) -> tuple[int, ...]:
-    contacts = tuple_of(wholes(0, now.contacts - 1))(OWNER, "together", group)
-    if not contacts:
-        raise Refused(OWNER, "together", group, "numbers of contacts in each state")
-    return contacts
+    states = [tuple_of(wholes(0, now.contacts - 1))(OWNER, "together", group) for group in together]
+    for state, group in zip(states, together, strict=True):
+        if not state:
+            raise Refused(OWNER, "together", group, "numbers of contacts in each state")
+    return states
 
 
 # one state of contact
 
 
 def state_of(
-    now: Snapshot,
-    group: tuple[int, ...],
-    pushes: tuple[Vector, ...],
-    window: tuple[tuple[float, float], tuple[float, float]],
-    directions: int,
+    now: Snapshot, group: tuple[int, ...], pushes: tuple[Vector, ...], window: Window, directions: int
 ) -> ContactState:
     some = now.keep(group)
     grip = gripped(some)
@@ -307,12 +294,7 @@ def gripped(now: Snapshot) -> Vector:
     return forces / (1 - t) if 1 - t > HELD else np.zeros(columns)
 
 
-def outlined(
-    now: Snapshot,
-    pushes: tuple[Vector, ...],
-    window: tuple[tuple[float, float], tuple[float, float]],
-    directions: int,
-) -> Dense:
+def outlined(now: Snapshot, pushes: tuple[Vector, ...], window: Window, directions: int) -> Dense:
     """The corners of the held pushes in the window."""
     base, across, up = pushes
     (x0, x1), (y0, y1) = window

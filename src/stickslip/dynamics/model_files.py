@@ -54,11 +54,10 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
     elif floating:
         raise InputError(f"{OWNER}: floating is True, expected False for MJCF, which has its own free joints")
     try:
-        if tree.tag == "robot":
-            with warned(mujoco, notes):
+        with warned(mujoco, notes):
+            if tree.tag == "robot":
                 spec = mujoco.MjSpec.from_string(xml.tostring(tree, encoding="unicode"))
-        else:
-            with warned(mujoco, notes):
+            else:
                 spec = mujoco.MjSpec.from_file(str(file))
     except ValueError as error:
         raise unreadable(file, error) from None

@@ -182,8 +182,7 @@ class LoadedModel:
     def geoms(self) -> tuple[str, ...]:
         """Names of the geoms; one without a name is called after its body."""
         m, bodies = self.model, self.bodies
-        names = [m.geom(i).name or f"{bodies[m.geom_bodyid[i]]} geom {i}" for i in range(m.ngeom)]
-        return tuple(names)
+        return tuple(m.geom(i).name or f"{bodies[m.geom_bodyid[i]]} geom {i}" for i in range(m.ngeom))
 
     @cached_property
     def bodies(self) -> tuple[str, ...]:

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
-from stickslip.checks import Refused, either, function, instance, one_of, positive, vector, wholes
+from stickslip.checks import (
+    Kind,
+    Refused,
+    T,
+    checked,
+    count,
+    either,
+    function,
+    instance,
+    number_that,
+    one_of,
+    path,
+    positive,
+    truth,
+    vector,
+    wholes,
+)
 from stickslip.dynamics.generalized import is_system
 from stickslip.errors import InputError
 from stickslip.friction.formulation import Formulation, Scheme
@@ -14,6 +32,7 @@ SCENE = instance(Scene)
 FORMULATION = instance(Formulation, expected="a formulation, such as Coulomb()")
 SCHEME = one_of(Scheme)
 THREADS = wholes(1, 1024)
+seconds = number_that(lambda found: found > 0, "a positive number of seconds")
 MOST_SECONDS = 1e6  # for an adaptive integrator
 FORCE = either(function, vector, expected="generalized forces, or a function of (t, q, v)")
 
@@ -29,8 +48,28 @@ def world(owner: str, field: str, value: Any) -> Any:
     return value
 
 
-def seconds(owner: str, field: str, value: Any) -> float:
-    return positive(owner, field, value, "a positive number of seconds")
+RUN: dict[str, Kind] = {
+    **dict.fromkeys(("duration", "dt"), seconds),
+    **dict.fromkeys(("tol", "accept"), positive),
+    **dict.fromkeys(("keep_going", "progress"), truth),
+    **dict.fromkeys(("q", "v"), vector),
+    "effort": count,
+    "path": path,
+    "watch": one_of("jamming"),
+    "scheme": SCHEME,
+    "threads": THREADS,
+    "force": FORCE,
+}  # kinds of what runs are told, by the names that it has everywhere
+
+
+def checked_run(**own: Kind) -> Callable[[T], T]:
+    """`checked` for a function that runs a world: for its arguments that RUN has, and for its own."""
+
+    def decorate(function: T) -> T:
+        shared = {name: RUN[name] for name in signature(function).parameters if name in RUN}
+        return checked(**shared | own)(function)
+
+    return decorate
 
 
 def spring_seconds(owner: str, field: str, value: Any) -> float:

@@ -113,8 +113,9 @@ class Engine:
         self.formulation, self.solver, self.keep_going = formulation, solver, keep_going
         self.tol = step_tolerance(formulation, solver, tol)
         self.accept = accepted(self.tol, accept)
+        effort = EFFORT if effort is None else whole("simulate", "effort", effort, 1, SWEEPS)
         self.rules = rules_of(
-            formulation, h, self.tol, self.accept, checked_effort(effort), is_auto(solver),
+            formulation, h, self.tol, self.accept, effort, solver == "auto" or isinstance(solver, Auto),
             SCHEME("simulate", "scheme", scheme or formulation.scheme), drives.frictions is not None, keep_going,
         )  # fmt: skip
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
@@ -358,10 +359,6 @@ def grown(room: int, needed: int) -> int:
     return needed + needed // 2 if needed > room else room
 
 
-def is_auto(solver: str | Solver) -> bool:
-    return solver == "auto" or isinstance(solver, Auto)
-
-
 def checked_formulation(owner: str, friction: Formulation | None) -> Formulation:
     if friction is None:
         return Coulomb()
@@ -396,13 +393,6 @@ def accepted(tol: float, accept: float | None) -> float:
     if found < tol:
         raise Refused("simulate", "accept", accept, expected)
     return found
-
-
-def checked_effort(effort: int | None) -> int:
-    """Sweeps over a large island before a residual of accept is enough."""
-    if effort is None:
-        return EFFORT
-    return whole("simulate", "effort", effort, 1, SWEEPS)
 
 
 def rules_of(

@@ -85,7 +85,8 @@ def integrate_system(
     steps = np.repeat(small_steps(speed, softness, contact), sizes[:2])
     derivative = central_derivative(rate, steps)
     run = integrated("integrate_system", rate, duration, y0, method, rtol, rtol * scale, derivative)
-    header = Header.of_system(system, start, **in_words(contact, method, rtol), springs=True)
+    names, told = tuple(point.name for point in system.contacts), in_words(contact, method, rtol)
+    header = Header.of_system(system, names, len(start.G), planar=start.dimension == 2, springs=True, **told)
     return PenaltyRun(recorded(system, contact, header, run.t, run.y.T, sizes), system, contact)
 
 
@@ -132,16 +133,12 @@ def integrated(
         if "infs or NaNs" not in str(error):
             raise
         raise IntegrationFailed(f"{owner}: the motion has left the range of numbers, expected smaller ones") from None
-    require_end(owner, run, method, duration)
-    return run
-
-
-def require_end(owner: str, run: Any, method: str, duration: float) -> None:
     if not run.success:
         raise IntegrationFailed(
             f"{owner}: {method} stopped at time {run.t[-1]:g} s of {duration:g}: {run.message} "
             f"Try a larger slip_speed, a softer spring or a larger rtol"
         )
+    return run
 
 
 def contact_forces(system: System, at: Instant, contact: Penalty) -> tuple[Dense, Dense]:

@@ -34,6 +34,7 @@ from stickslip.engine.snapshot import (
     prescribed,
 )
 from stickslip.engine.step_problem import FreeRows, engine_problem, free_rows, generalized, gyroscopic, mass_matrix
+from stickslip.engine.system_trajectory import in_space
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
@@ -194,19 +195,13 @@ class Sprung:
         contacts, rows = engine.work.contacts, engine.work.rows
         on = np.flatnonzero(found.force[:, 0] > 0)
         slides = np.linalg.norm(found.u[on, 1:], axis=1) > self.contact.slip_speed
-        d = found.u.shape[1]
-        impulse, velocity = np.zeros((on.size, 3)), np.zeros((on.size, 3))
-        impulse[:, :d], velocity[:, :d] = step * found.force[on], found.u[on]
         return {
             **{name: getattr(contacts, name)[on].copy() for name in contacts._fields},
             "friction": found.mu[on],
-            "impulse": impulse,
-            "velocity": velocity,
+            "impulse": in_space(step * found.force[on]),
+            "velocity": in_space(found.u[on]),
             "state": np.where(slides, ContactState.SLIP, ContactState.STICK),
             "tangent": rows.frame[on, 1].copy(),
-            "moment": np.zeros(on.size),
-            "spin": np.zeros(on.size),
-            "left_out": np.zeros(on.size),
         }
 
 

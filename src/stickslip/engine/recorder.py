@@ -61,13 +61,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib import import_module
-from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.checks import shown
-from stickslip.dynamics.generalized import Instant, System
+from stickslip.dynamics.generalized import System
 from stickslip.dynamics.joints import joint_row_names
 from stickslip.engine.interrupts import uninterrupted
 from stickslip.engine.ledger import AT_END, GOES_ON, LOST, Ledger, checksum, entry
@@ -188,24 +188,6 @@ def empty() -> Any:
     return np.zeros(0, np.int64)
 
 
-class Ran(TypedDict):
-    """How a run was made; see Header."""
-
-    dt: float
-    formulation: str
-    solver: str
-    tol: float
-    accept: float
-    methods: NotRequired[tuple[str, ...]]
-    duration: NotRequired[float]
-    scheme: NotRequired[str]
-    effort: NotRequired[int]
-    keep_going: NotRequired[bool]
-    watch: NotRequired[str]
-    scene: NotRequired[str]
-    digest: NotRequired[str]
-
-
 def own_version() -> str:
     """Of the package that this module is a part of, installed or not."""
     return import_module("stickslip").__version__
@@ -256,10 +238,8 @@ class Header:
     digest: str = ""  # of the arrays of the scene
 
     @classmethod
-    def of(
-        cls, model: Model, names: tuple[str, ...], joint_names: tuple[str, ...] | None = None, **run: Unpack[Ran]
-    ) -> Header:
-        """`joint_names`: "joint 0" and so on where None."""
+    def of(cls, model: Model, names: tuple[str, ...], joint_names: tuple[str, ...] | None = None, **run: Any) -> Header:
+        """`joint_names`: "joint 0" and so on where None; `run`: how it was made, in the other fields."""
         joints = model.joint.size
         joint_names = tuple(f"joint {j}" for j in range(joints)) if joint_names is None else tuple(joint_names)
         for what, found, count, each in (
@@ -281,18 +261,16 @@ class Header:
         )
 
     @classmethod
-    def of_system(cls, system: System, at: Instant, springs: bool = False, **run: Unpack[Ran]) -> Header:
-        """The same of a system as it is at an instant; its constraint is a joint."""
-        rows = len(at.G)
+    def of_system(cls, system: System, names: tuple[str, ...], rows: int, world: str = SYSTEM, **run: Any) -> Header:
+        """The same of a system with these contacts, or a model with these geoms; its constraint of so many rows is a
+        joint."""
         return cls(
-            tuple(contact.name for contact in system.contacts),
-            planar=at.dimension == 2,
-            world=SYSTEM,
+            names,
+            world=world,
             name=system.name,
             coordinates=system.coordinates,
             velocities=system.velocities,
-            springs=springs,
-            shape_body=np.arange(at.gap.size),
+            shape_body=np.arange(len(names)),
             joint_names=("constraint",) if rows else (),
             joint_row=np.zeros(rows, np.int64),
             joint_row_kind=tuple(f"row {i}" for i in range(rows)),
@@ -422,14 +400,6 @@ class Record:
             self.file.close()
 
 
-class Store(Protocol):
-    """Where a record grows."""
-
-    def append(self, blocks: list[Columns], checkpoint: Checkpoint) -> None: ...
-
-    def finish(self, finished: bool) -> Record: ...
-
-
 class Recorder:
     """Takes the steps of a run as they come, and keeps them in memory or, where a path is given, in that file.
 
@@ -452,18 +422,21 @@ class Recorder:
         state = start._asdict() if isinstance(start, State) else start
         first = {"time": start_time, "contact_start": 0, "event_start": 0, **state}
         rows = {name: self.canonical(name, np.asarray(value)[None], 1) for name, value in first.items()}
-        self.store: Store = MemoryStore(header, steps) if path is None else FileStore(header, path)
+        self.begin(header, MemoryStore(header, steps) if path is None else FileStore(header, path), interval)
         self.checkpoint = no_checkpoint(header)
         try:
             self.store.append([rows], self.checkpoint)
         except BaseException:
             self.store.finish(finished=False)
             raise
-        self.interval = INTERVAL if interval is None else interval
         self.steps = self.contacts = self.events = 0  # so far
+
+    def begin(self, header: Header, store: MemoryStore | FileStore, interval: float | None = None) -> None:
+        """Nothing waits to be written to the store yet."""
+        self.layout, self.store, self.waits = header.layout, store, isinstance(store, FileStore)
+        self.interval = INTERVAL if interval is None else interval
         self.waiting: list[Columns] = []
-        self.waiting_bytes = 0
-        self.written = time.monotonic()
+        self.waiting_bytes, self.written = 0, time.monotonic()
         self.open = True  # for more steps
         self.record: Record | None = None
 
@@ -480,13 +453,10 @@ class Recorder:
         except BaseException:
             store.close(finished=False, arrives=False)
             raise
-        recorder.store, recorder.layout, recorder.waits = store, record.header.layout, True
-        recorder.interval = INTERVAL
+        recorder.begin(record.header, store)
         recorder.checkpoint = record.checkpoint() or no_checkpoint(record.header)
         recorder.steps = record.steps
         recorder.contacts, recorder.events = (record.rows(name) for name in ("contacts/gap", "events/step"))
-        recorder.waiting, recorder.waiting_bytes, recorder.written = [], 0, time.monotonic()
-        recorder.open, recorder.record = True, None
         return recorder
 
     def append(
@@ -576,10 +546,14 @@ def joined(blocks: list[Columns]) -> Columns:
     return {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
 
 
+def nothing_remembered(rows: int) -> Columns:
+    """So many rows of what a step starts from, zeros."""
+    return {name: np.zeros((rows, *column.shape), column.dtype) for name, column in REMEMBERED.items()}
+
+
 def no_checkpoint(header: Header, lost: bool = False) -> Checkpoint:
     """Before the first step, or where what the next one would start from is not known."""
-    contacts: Columns = {name: np.zeros((0, *column.shape), column.dtype) for name, column in REMEMBERED.items()}
-    return Checkpoint(contacts, np.zeros(header.joint_row.size), lost)
+    return Checkpoint(nothing_remembered(0), np.zeros(header.joint_row.size), lost)
 
 
 class MemoryStore:

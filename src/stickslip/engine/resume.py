@@ -16,12 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import checked, truth
-from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System, a_system
 from stickslip.dynamics.mujoco import LoadedModel
-from stickslip.engine.arguments import FORCE, FORMULATION, SCHEME, THREADS
-from stickslip.engine.arguments import seconds as seconds_kind
+from stickslip.engine.arguments import FORMULATION, SCHEME, checked_run
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
 from stickslip.engine.names import value_of
@@ -43,16 +40,7 @@ from stickslip.solvers.solution import Solver
 from stickslip.solvers.solve import known_method
 
 
-@checked(
-    path=file_path,
-    duration=seconds_kind,
-    world=world_kind,
-    friction=FORMULATION,
-    solver=known_method,
-    force=FORCE,
-    progress=truth,
-    threads=THREADS,
-)
+@checked_run(world=world_kind, friction=FORMULATION, solver=known_method)
 def resume(
     path: str | os.PathLike[str],
     duration: float | None = None,
@@ -93,7 +81,16 @@ def resume(
                 f"and promises the same bits only for runs of its own",
                 stacklevel=2,
             )
-        goes_on = ready(name, record, checkpoint, world, friction, solver, force, control, threads)
+        formulation = same_value(name, "friction", header.formulation, friction)
+        method = same_value(name, "solver", header.solver, solver)
+        if control is not None and header.world != MODEL:
+            raise InputError(f"resume: control is given for {name}, expected it for a model with actuators only")
+        if threads != 1 and header.world != SCENE:
+            raise InputError(f"resume: threads is {threads!r} for the run of a system, expected it for a scene only")
+        if header.world == SCENE:
+            goes_on = ready_scene(name, record, checkpoint, world, formulation, method, force, threads)
+        else:
+            goes_on = ready_system(name, record, checkpoint, world, formulation, method, force, control)
         if steps > record.steps:
             longer = replace(record, header=replace(header, duration=float(seconds)))
             return goes_on(longer, steps, path, progress)
@@ -101,30 +98,6 @@ def resume(
 
 
 GoesOn = Callable[[Record, int, "str | os.PathLike[str]", "bool | None"], Trajectory]
-
-
-def ready(
-    name: str,
-    record: Record,
-    checkpoint: Checkpoint,
-    world: Scene | System | None,
-    friction: Formulation | None,
-    solver: str | Solver | None,
-    force: Force | None,
-    control: Control | None,
-    threads: int,
-) -> GoesOn:
-    """Check all that the run goes on with, and return what makes it go on."""
-    header = record.header
-    formulation = same_value(name, "friction", header.formulation, friction)
-    method = same_value(name, "solver", header.solver, solver)
-    if control is not None and header.world != MODEL:
-        raise InputError(f"resume: control is given for {name}, expected it for a model with actuators only")
-    if header.world == SCENE:
-        return ready_scene(name, record, checkpoint, world, formulation, method, force, threads)
-    if threads != 1:
-        raise InputError(f"resume: threads is {threads!r} for the run of a system, expected it for a scene only")
-    return ready_system(name, record, checkpoint, world, formulation, method, force, control)
 
 
 def same_value(name: str, field: str, text: str, given: Any) -> Any:
@@ -162,9 +135,7 @@ def ready_scene(
     )  # fmt: skip
     last = State(*(record.read(column, record.steps, record.steps + 1)[0] for column in State._fields))
     memory, inside = memory_of(checkpoint)
-    watch = watch_for(header.watch or None)
-    if watch is not None:
-        watch.inside = inside
+    watch = watch_for(header.watch or None, inside)
 
     def goes_on(longer: Record, steps: int, path: str | os.PathLike[str], progress: bool | None) -> Trajectory:
         if record.steps:
@@ -203,9 +174,7 @@ def ready_system(
         )
     if made:
         stepper.recall(memory)
-    watch = watch_for(header.watch or None)
-    if watch is not None:
-        watch.inside = set(np.flatnonzero(memory["memory/inside"]).tolist())
+    watch = watch_for(header.watch or None, set(np.flatnonzero(memory["memory/inside"]).tolist()))
 
     def goes_on(longer: Record, steps: int, path: str | os.PathLike[str], progress: bool | None) -> Trajectory:
         recorder, further = Recorder.after(longer, path), chunks(stepper, longer.header, watch, steps)

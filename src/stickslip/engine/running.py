@@ -15,6 +15,7 @@ from stickslip.checks import shown
 from stickslip.engine.arguments import seconds
 from stickslip.engine.interrupts import uninterrupted
 from stickslip.engine.recorder import Checkpoint, Record, Recorder
+from stickslip.engine.rows import METHODS
 from stickslip.engine.threads import one_thread
 from stickslip.engine.watch import JamEvent
 from stickslip.errors import FileError, InexactWarning, InputError, RunFailed, StepFailed
@@ -66,6 +67,12 @@ def recorded(
                 error.trajectory = trajectory_of(recorder.record)  # type: ignore[attr-defined]
             raise
     return trajectory_of(recorder.finish())
+
+
+def in_words(how: Any) -> dict[str, Any]:
+    """What the header of a record says of how the steps of an Engine, or of a system, are made."""
+    made_by = {"formulation": repr(how.formulation), "solver": str(how.solver), "methods": METHODS}
+    return {"dt": how.h, "tol": how.tol, "accept": how.accept} | made_by
 
 
 def not_finite(step: int, now: float, what: str, value: Any) -> RunFailed:

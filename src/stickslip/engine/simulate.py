@@ -22,10 +22,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.checks import checked, count, one_of, positive, truth, vector
-from stickslip.checks import path as file_path
 from stickslip.dynamics.generalized import System
-from stickslip.engine.arguments import FORCE, SCHEME, THREADS, seconds
+from stickslip.engine.arguments import checked_run
 from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import (
     FIRST_ROOM,
@@ -39,8 +37,8 @@ from stickslip.engine.engine import (
 )
 from stickslip.engine.march import Ended
 from stickslip.engine.recorder import CONTACT, Checkpoint, Header, Recorder
-from stickslip.engine.rows import ACTIVE, FOUND, METHODS, Memory, Record, no_memory
-from stickslip.engine.running import Chunk, count_steps, not_finite, recorded, step_failed, told
+from stickslip.engine.rows import ACTIVE, FOUND, Memory, Record, no_memory
+from stickslip.engine.running import Chunk, count_steps, in_words, not_finite, recorded, step_failed, told
 from stickslip.engine.systems import Force, simulate_system
 from stickslip.engine.thinned import checked_every, thinned
 from stickslip.engine.trajectory import Trajectory
@@ -65,23 +63,7 @@ OF_STEPS = (
 )
 
 
-@checked(
-    world=world_kind,
-    duration=seconds,
-    dt=seconds,
-    tol=positive,
-    path=file_path,
-    keep_going=truth,
-    accept=positive,
-    effort=count,
-    progress=truth,
-    watch=one_of("jamming"),
-    scheme=SCHEME,
-    q=vector,
-    v=vector,
-    force=FORCE,
-    threads=THREADS,
-)
+@checked_run(world=world_kind)
 def simulate(
     world: Scene | System,
     duration: float,
@@ -215,12 +197,6 @@ def check_fall(owner: str, engine: Engine, names: tuple[str, ...], gravity: np.n
             f"{owner}: gravity and forces carry {names[body]!r} {way[body]:.3g} m in a step of {h:g} s, and tol "
             f"{engine.tol:g} of that is more than its own size, {size[body]:.3g} m, expected a smaller dt, tol or force"
         )
-
-
-def in_words(engine: Engine) -> dict[str, Any]:
-    """What the header of a record says of how steps are made."""
-    made_by = {"formulation": repr(engine.formulation), "solver": str(engine.solver), "methods": METHODS}
-    return {"dt": engine.h, "tol": engine.tol, "accept": engine.accept} | made_by
 
 
 def written(scene: Scene) -> str:

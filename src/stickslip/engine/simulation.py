@@ -23,29 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import (
-    LARGEST,
-    Refused,
-    bound,
-    checked,
-    count,
-    floats,
-    not_negative,
-    number,
-    positive,
-    truth,
-    whole,
-)
+from stickslip.checks import LARGEST, Refused, bound, floats, not_negative, number, whole
 from stickslip.dynamics.joints import joint_row_names
-from stickslip.engine.arguments import SCENE, SCHEME, THREADS, seconds, world
+from stickslip.engine.arguments import SCENE, checked_run, world
 from stickslip.engine.boxed import ALONE, boxed
 from stickslip.engine.engine import StepNotSolved
 from stickslip.engine.march import FRESH, Ended
 from stickslip.engine.recorder import Header
 from stickslip.engine.rows import FOUND, METHODS, room_to_record
 from stickslip.engine.running import MOST_STEPS as MOST
-from stickslip.engine.running import not_finite
-from stickslip.engine.simulate import columns_of, contacts_of, engine_of, failure, in_words
+from stickslip.engine.running import in_words, not_finite
+from stickslip.engine.simulate import columns_of, contacts_of, engine_of, failure
 from stickslip.engine.threads import one_thread
 from stickslip.engine.trajectory import (
     ContactTable,
@@ -60,7 +48,8 @@ from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.scene.compile import StateView
 from stickslip.scene.model import Floats, Joint, Kind, Model, State
 from stickslip.scene.scene import Scene
-from stickslip.scene.values import ORIGIN, orientation, rotated, turning, vector
+from stickslip.scene.values import ORIGIN, rotated, turning, vector
+from stickslip.scene.values import orientation as turn_of
 from stickslip.solvers.solution import Solver, Status
 
 ROOM = 64  # contacts that a step may have before the record grows
@@ -86,16 +75,7 @@ class Simulation:
         world("Simulation", "scene", scene)
         return SystemSimulation(scene, *settings, **named)
 
-    @checked(
-        scene=SCENE,
-        dt=seconds,
-        tol=positive,
-        scheme=SCHEME,
-        keep_going=truth,
-        accept=positive,
-        effort=count,
-        threads=THREADS,
-    )
+    @checked_run(scene=SCENE)
     def __init__(
         self,
         scene: Scene,
@@ -223,7 +203,7 @@ class Simulation:
         if model.kind[i] == Kind.STATIC and not (velocity is None and spin is None):
             raise Refused(owner, "velocity", velocity if spin is None else spin, "none for a static body")
         origin = self._view.position(i) if position is None else np.array(vector(owner, "position", position, planar))
-        turned = now.quaternion[i].copy() if orientation is None else turn_of(owner, orientation, planar)
+        turned = now.quaternion[i].copy() if orientation is None else np.array(turn_of(owner, orientation, planar))
         moving = now.velocity[i].copy()
         if velocity is not None:
             moving[:3] = vector(owner, "velocity", velocity, planar)
@@ -453,10 +433,6 @@ class JointNow:
     def __repr__(self) -> str:
         moves = "" if self.kind < Joint.HINGE else f" at {self.coordinate:.6g}, {self.velocity:.6g} a second"
         return f"JointNow({self.name!r}, {self.kind.name.lower()}{moves})"
-
-
-def turn_of(owner: str, given: Any, planar: bool) -> Floats:
-    return np.array(orientation(owner, given, planar))
 
 
 def checked_state(given: Any, like: State, model: Model, names: tuple[str, ...]) -> State:

@@ -95,10 +95,6 @@ class Snapshot:
             e[:, 2] = self.patch
         return e
 
-    def rows(self, contact: int) -> Dense:
-        """A of one contact."""
-        return self.at.rows(contact)
-
     def keep(self, contacts: Sequence[int] | NDArray[Any]) -> Snapshot:
         """The same with some of the contacts."""
         chosen, d = np.asarray(contacts, np.int64), self.dimension

@@ -10,6 +10,7 @@ AGAIN looks for a solution that takes them back.
 
 from __future__ import annotations
 
+import math
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,10 +25,12 @@ from stickslip.dynamics.model_rows import FRAME, NUMBER, PLACE, met
 from stickslip.dynamics.mujoco import RECOVERY, LoadedModel, Now, Run
 from stickslip.engine.arguments import SCHEME
 from stickslip.engine.model_newton import PART, SLIDES, STATE, bounded, carried, model_step
-from stickslip.engine.recorder import MODEL, REMEMBERED, Columns, Header
+from stickslip.engine.recorder import MODEL, Columns, Header, nothing_remembered
 from stickslip.engine.rows import METHODS
+from stickslip.engine.running import in_words
 from stickslip.engine.system_trajectory import ModelTrajectory, SystemTrajectory, contact_columns
 from stickslip.engine.systems import (
+    Applied,
     Force,
     SystemStep,
     applied_force,
@@ -173,6 +176,7 @@ class How:
     solver: str | Solver
     tol: float
     scheme: Scheme | None
+    accept: float = math.nan
     recovery: float = RECOVERY  # share of the error of constraints and limits of a model that a step takes back
 
 
@@ -210,9 +214,8 @@ class SystemStepper(Stepper):
         return self.at.v
 
     def step(self) -> Step:
-        how, now = self.how, self.number * self.how.h
-        solving = how.formulation, how.solver, how.tol, self.previous, self.scheme == "euler"
-        return step_system(self.system, self.at, how.h, self.force, now, *solving)
+        now, euler = self.number * self.how.h, self.scheme == "euler"
+        return step_system(self.system, self.at, self.how, self.force, now, self.previous, euler)
 
     def accept(self, one: Step) -> None:
         assert isinstance(one, SystemStep)
@@ -235,7 +238,7 @@ class SystemStepper(Stepper):
 
     def memory(self, kept: dict[str, Any], inside: set[Any]) -> Columns:
         count = self.gap.size
-        memory = no_memory(count)
+        memory = nothing_remembered(count)
         memory["memory/key"][:] = np.arange(count)[:, None]
         memory["memory/inside"][:] = [i in inside for i in range(count)]
         memory["memory/impulse"][:] = kept["contacts/impulse"]
@@ -247,7 +250,8 @@ class SystemStepper(Stepper):
         self.previous = impulses_of(memory)[:, : rows // max(1, self.gap.size)].ravel()
 
     def header(self, **run: Any) -> Header:
-        return Header.of_system(self.system, self.at, **run)
+        said = in_words(self.how) | {"planar": self.at.dimension == 2, "scheme": self.scheme} | run
+        return Header.of_system(self.system, self.names(), len(self.at.G), **said)
 
     def trajectory(self, record: Any) -> SystemTrajectory:
         return SystemTrajectory(record, self.system)
@@ -388,7 +392,7 @@ class ModelStepper(Stepper):
         """The step from what was found, or from what is `posed` instead, by a solver."""
         started, how = clock.perf_counter(), self.how
         problem = self.problem(now if posed is None else posed)
-        return solved_step(problem, how.formulation, solver, how.tol, started, now)
+        return solved_step(problem, how, solver, started, now)
 
     def quick_step(self, leave: bool) -> QuickStep | None:
         """The step by engine/model_newton.py, which may leave overlaps; None where that does not solve it."""
@@ -431,7 +435,7 @@ class ModelStepper(Stepper):
     def memory(self, kept: Made, inside: set[Any]) -> Columns:
         now, contacts = kept.step.now, len(kept.step.now.contact)
         ends = np.cumsum([contacts, now.key.size, kept.state.size, 1])
-        memory = no_memory(int(ends[-1]))
+        memory = nothing_remembered(int(ends[-1]))
         key, impulse = memory["memory/key"], memory["memory/impulse"]
         rows, state = slice(*ends[:2]), slice(*ends[1:3])
         impulses = kept.step.impulse.reshape(contacts, -1) if contacts else NO_IMPULSES
@@ -478,32 +482,14 @@ class ModelStepper(Stepper):
 
     def header(self, **run: Any) -> Header:
         self.run.now(self.how.h)  # so that constraints are counted
-        held, system = int(self.run.data.ne), self.system
-        return Header(
-            names=system.geoms,
-            planar=False,
-            world=MODEL,
-            digest=system.digest,
-            name=system.name,
-            coordinates=system.coordinates,
-            velocities=system.velocities,
-            shape_body=np.arange(len(system.geoms)),
-            joint_names=("constraint",) if held else (),
-            joint_row=np.zeros(held, np.int64),
-            joint_row_kind=tuple(f"row {i}" for i in range(held)),
-            **run,
-        )
+        said = in_words(self.how) | {"planar": False, "scheme": self.scheme, "digest": self.system.digest} | run
+        return Header.of_system(self.system, self.system.geoms, int(self.run.data.ne), MODEL, **said)
 
     def trajectory(self, record: Any) -> SystemTrajectory:
         return ModelTrajectory(record, self.system)
 
     def names(self) -> tuple[str, ...]:
         return () if self.last is None else self.system.contact_names(self.last.geom)
-
-
-def no_memory(rows: int) -> Columns:
-    """So many rows of what a step starts from, zeros."""
-    return {name: np.zeros((rows, *column.shape), column.dtype) for name, column in REMEMBERED.items()}
 
 
 def impulses_of(memory: Columns) -> Dense:
@@ -522,7 +508,7 @@ def overlaps(now: Now) -> bool:
     return bool((now.gap < 0).any() or (now.error[~np.isfinite(now.bound)] < 0).any())
 
 
-def given_controls(system: LoadedModel, control: Control) -> Callable[[float, Vector, Vector], Vector]:
+def given_controls(system: LoadedModel, control: Control) -> Applied:
     """The controls as a function that checks them."""
     given: Any = control
     if not callable(given):

@@ -20,7 +20,6 @@ from stickslip.dynamics.generalized import System, a_system
 from stickslip.engine.arguments import FORMULATION, SCHEME, THREADS, seconds
 from stickslip.engine.engine import accepted, step_tolerance
 from stickslip.engine.recorder import Header
-from stickslip.engine.rows import METHODS
 from stickslip.engine.running import MOST_STEPS, step_failed
 from stickslip.engine.steppers import How, ModelStepper, Step, stepper_of
 from stickslip.engine.systems import SystemStep, applied_force
@@ -72,10 +71,9 @@ class SystemSimulation:
         formulation: Formulation = Coulomb() if friction is None else friction
         method = formulation.solver if solver is None else solver
         tol = step_tolerance(formulation, method, tol)
-        how = How(dt, formulation, method, tol, scheme)
-        self.system, self._how = system, how
-        self._accept, self._keep_going = accepted(tol, accept), keep_going
-        self._stepper = stepper_of(system, q, v, how, None, None)
+        self._how = How(dt, formulation, method, tol, scheme, accepted(tol, accept))
+        self.system, self._keep_going = system, keep_going
+        self._stepper = stepper_of(system, q, v, self._how, None, None)
         self._first = self.q, self.v
         self._last: tuple[Step, Status] | None = None
 
@@ -92,7 +90,7 @@ class SystemSimulation:
         stepper = self._stepper
         for _ in range(whole("Simulation", "n", n, 1, MOST_STEPS)):
             one = stepper.step()
-            status = one.graded(self._accept)
+            status = one.graded(self._how.accept)
             if isinstance(one, SystemStep) and status not in USED and not self._keep_going:
                 raise step_failed(one.answer, stepper.number, f"of {self.system.name!r} at time {self.time:g} s")
             stepper.accept(one)
@@ -204,9 +202,7 @@ class SystemSimulation:
     @property
     def header(self) -> Header:
         """What a record of this run begins with: names, dt, formulation, solver, tol."""
-        how = self._how
-        said: Any = {"formulation": repr(how.formulation), "solver": str(how.solver), "scheme": self._stepper.scheme}
-        return self._stepper.header(dt=how.h, tol=how.tol, accept=self._accept, methods=METHODS, **said)
+        return self._stepper.header()
 
     def columns(self) -> dict[str, Any]:
         """The last step as a `Recorder` takes it, state and contacts with it."""
@@ -221,13 +217,9 @@ class SystemSimulation:
         """The contacts of the last step; none before the first."""
         if self._last is None:
             return table_of((), np.zeros(0, np.int64), {}, np.zeros(0, np.int64))
-        names = self._model("contacts").system.geoms if self._is_model else self.header.names
+        names = self.system.geoms if isinstance(self._stepper, ModelStepper) else self._stepper.names()  # type: ignore[attr-defined]
         columns = own_contacts(self._stepper.columns(*self._last))
         return table_of(names, np.arange(len(names)), columns, np.full(len(columns["gap"]), self._stepper.number - 1))
-
-    @property
-    def _is_model(self) -> bool:
-        return isinstance(self._stepper, ModelStepper)
 
     @property
     def residual(self) -> float:

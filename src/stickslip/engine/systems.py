@@ -36,8 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
-from stickslip.checks import checked, one_of, optional, positive, truth, vector
-from stickslip.checks import path as file_path
+from stickslip.checks import optional, vector
 from stickslip.dynamics.constrained import drift, pull, response
 from stickslip.dynamics.generalized import (
     Instant,
@@ -50,12 +49,11 @@ from stickslip.dynamics.generalized import (
 )
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.motion import END, MEAN
-from stickslip.engine.arguments import FORCE, SCHEME, seconds
+from stickslip.engine.arguments import checked_run
 from stickslip.engine.engine import accepted, checked_formulation, checked_solver, method_number, step_tolerance
 from stickslip.engine.finish import unnoticed, worst_of
 from stickslip.engine.outside import graded, solve_rows
 from stickslip.engine.recorder import Checkpoint, Header, Recorder
-from stickslip.engine.rows import METHODS
 from stickslip.engine.running import Chunk, count_steps, not_finite, recorded, step_failed, told
 from stickslip.engine.system_trajectory import SystemTrajectory, in_space
 from stickslip.engine.watch import JamEvent, JamWatch, watch_for
@@ -71,11 +69,12 @@ from stickslip.solvers.solution import Solution, Solver
 from stickslip.solvers.status import Status
 
 if TYPE_CHECKING:
-    from stickslip.engine.steppers import Step, Stepper
+    from stickslip.engine.steppers import How, Step, Stepper
 
 BLOCK, BLOCK_SECONDS = 64, 0.25  # steps that are handed over together, at most, and how long the first of them waits
 NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
+Applied: TypeAlias = Callable[[float, Vector, Vector], Vector]
 Force: TypeAlias = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (n,), constant or of (t, q, v)
 
 
@@ -116,21 +115,7 @@ class SystemStep:
         return graded(self.answer, accept)
 
 
-@checked(
-    system=a_system,
-    q=optional(vector),
-    v=optional(vector),
-    duration=seconds,
-    dt=seconds,
-    tol=positive,
-    force=FORCE,
-    keep_going=truth,
-    watch=one_of("jamming"),
-    path=file_path,
-    progress=truth,
-    scheme=SCHEME,
-    accept=positive,
-)
+@checked_run(system=a_system, q=optional(vector), v=optional(vector))
 def simulate_system(
     system: System,
     q: ArrayLike | None,
@@ -159,21 +144,10 @@ def simulate_system(
     formulation = checked_formulation("simulate_system", friction)
     method = checked_solver("simulate_system", solver, formulation)
     tol = step_tolerance(formulation, method, tol)
-    accept = accepted(tol, accept)
+    how = How(float(dt), formulation, method, tol, scheme, accepted(tol, accept))
     steps = count_steps(duration, dt)
-    stepper = stepper_of(system, q, v, How(float(dt), formulation, method, tol, scheme), force, control)
-    header = stepper.header(
-        dt=float(dt),
-        formulation=repr(formulation),
-        solver=str(method),
-        tol=tol,
-        accept=accept,
-        methods=METHODS,
-        duration=float(duration),
-        scheme=stepper.scheme,
-        keep_going=keep_going,
-        watch=watch or "",
-    )
+    stepper = stepper_of(system, q, v, how, force, control)
+    header = stepper.header(duration=float(duration), keep_going=keep_going, watch=watch or "")
     recorder = Recorder(header, stepper.state(), path)
     made = chunks(stepper, header, watch_for(watch), steps)
     run = recorded(recorder, made, steps, progress, stepper.trajectory)
@@ -290,23 +264,14 @@ def look(watch: JamWatch, names: Sequence[str], one: Step, number: int, dt: floa
 
 
 def step_system(
-    system: System,
-    at: Instant,
-    h: float,
-    force: Callable[[float, Vector, Vector], Vector],
-    now: float,
-    formulation: Formulation,
-    solver: str | Solver,
-    tol: float,
-    previous: Vector | None,
-    euler: bool,
+    system: System, at: Instant, how: How, force: Applied, now: float, previous: Vector | None, euler: bool
 ) -> SystemStep:
     """One step from an instant at the time `now`; `previous` are the contact impulses of the step before."""
-    started = clock.perf_counter()
+    started, h = clock.perf_counter(), how.h
     free, back = free_velocity(system, at, h, force, now), pull(at)
-    problem = system_problem(system, at, h, free, previous, now, formulation.spin)
-    one = solved_step(problem, formulation, solver, tol, started)
-    v, s = one.after, share_of(one, formulation.law(h), euler, tol)
+    problem = system_problem(system, at, h, free, previous, now, how.formulation.spin)
+    one = solved_step(problem, how, how.solver, started)
+    v, s = one.after, share_of(one, how.formulation.law(h), euler, how.tol)
     w = s * v + (1.0 - s) * at.v
     q, shift = onto_constraint(system, at, back, system.moved(at.q, h * w), now + h)
     after = evaluate(system, q, v + shift / h + 0.5 * back @ (at.G @ free + problem.b), now + h)
@@ -316,10 +281,9 @@ def step_system(
     return replace(one, after=after, seconds=clock.perf_counter() - started)
 
 
-def solved_step(
-    problem: ContactProblem, formulation: Formulation, solver: str | Solver, tol: float, started: float, now: Any = None
-) -> SystemStep:
+def solved_step(problem: ContactProblem, how: How, solver: str | Solver, started: float, now: Any = None) -> SystemStep:
     """The step of a problem, with v⁺ for where it led; it was `started` at that second of the clock."""
+    formulation, tol = how.formulation, how.tol
     rows, terms = formulation.rows(problem), contact_terms(problem, formulation.law(problem.h))
     solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
     impulses = spread(problem, rows.contacts, solved.impulses)
@@ -342,9 +306,7 @@ def solved_step(
     )
 
 
-def free_velocity(
-    system: System, at: Instant, h: float, force: Callable[[float, Vector, Vector], Vector], now: float
-) -> Vector:
+def free_velocity(system: System, at: Instant, h: float, force: Applied, now: float) -> Vector:
     """v_f of (1)."""
     start = response(at, (force(now, at.q, at.v) - at.bias)[:, None])[:, 0] + drift(at)
     q, v, n = system.moved(at.q, 0.5 * h * at.v), at.v + 0.5 * h * start, system.velocities
@@ -484,7 +446,7 @@ def with_spin(w: Vector, rows: int, contacts: int) -> Vector:
     return whole.ravel()
 
 
-def applied_force(system: System, force: Force | None) -> Callable[[float, Vector, Vector], Vector]:
+def applied_force(system: System, force: Force | None) -> Applied:
     """The generalized forces beside the bias, as a function that checks them."""
     given: Any = np.zeros(system.velocities) if force is None else force
 

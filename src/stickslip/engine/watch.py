@@ -15,7 +15,7 @@ that of the closed contacts, dense: a watch is for mechanisms, not for piles.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,10 +106,10 @@ def sector(
     return (a / coupling if coupling > 0 else np.inf), margin
 
 
-def watch_for(what: str | None) -> JamWatch | None:
-    """The watch that a word stands for."""
+def watch_for(what: str | None, inside: Iterable[Hashable] = ()) -> JamWatch | None:
+    """The watch that a word stands for, which has seen some contacts in their locking sectors."""
     if what is None:
         return None
     if what != "jamming":
         raise InputError(f"simulate: watch is {what!r}, expected 'jamming' or None")
-    return JamWatch()
+    return JamWatch(inside=set(inside))

@@ -15,28 +15,39 @@ new has no step before, hence no friction in its first step.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.assembly import Unknowns, posed_mixed, room_for_unknowns
 from stickslip.friction.directions import sliding_axis
-from stickslip.friction.formulation import Posed
+from stickslip.friction.formulation import Formulation, Posed
+from stickslip.friction.stabilisation import RELAXATION, Stabilisation
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Vector
 
 LEAST_FORCE = 1e-6  # a smaller normal force counts as this in the lateral relaxation   [N]
 
 
-def posed_bounded(rows: ActiveRows, turned: bool) -> Posed:
+@dataclass(frozen=True)
+class Bounded(Formulation):
     """(1) in the contacts' own tangents, or, `turned`, in the axes of those that slide."""
-    unknowns = Unknowns(*bounded_unknowns(turned, rows.h, *rows.lagged))
-    return posed_mixed(rows, unknowns, unknowns.start, rows.normal)
 
+    stabilisation: Stabilisation = RELAXATION
 
-def left_of_bounds(rows: ActiveRows, p: Dense, turned: bool) -> Vector:
-    """What is left of the bounds μ p_n, of the step before, along the axis where that is least."""
-    return left_inside(turned, rows.mu, rows.sliding, rows.slip, rows.previous, p)
+    turned: ClassVar[bool]
+    lagged: ClassVar[bool] = True
+    bristles: ClassVar[bool] = True
+
+    def posed(self, rows: ActiveRows) -> Posed:
+        unknowns = Unknowns(*bounded_unknowns(self.turned, rows.h, *rows.lagged))
+        return posed_mixed(rows, unknowns, unknowns.start, rows.normal)
+
+    def left(self, rows: ActiveRows, p: Dense) -> Vector:
+        """What is left of the bounds μ p_n, of the step before, along the axis where that is least."""
+        return left_inside(self.turned, rows.mu, rows.sliding, rows.slip, rows.previous, p)
 
 
 @kernel

@@ -13,24 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stickslip.friction.active import ActiveRows
-from stickslip.friction.bounded import left_of_bounds, posed_bounded
-from stickslip.friction.formulation import Formulation, Posed
-from stickslip.friction.stabilisation import RELAXATION, Stabilisation
-from stickslip.problems.matrix import Dense, Vector
+from stickslip.friction.bounded import Bounded
 
 
 @dataclass(frozen=True)
-class Box(Formulation):
+class Box(Bounded):
     """Bounds ±μ p_n of the step before, tangent by tangent."""
 
-    stabilisation: Stabilisation = RELAXATION
-
-    lagged: ClassVar[bool] = True
-    bristles: ClassVar[bool] = True
-
-    def posed(self, rows: ActiveRows) -> Posed:
-        return posed_bounded(rows, turned=False)
-
-    def left(self, rows: ActiveRows, p: Dense) -> Vector:
-        return left_of_bounds(rows, p, turned=False)
+    turned: ClassVar[bool] = False

@@ -157,7 +157,7 @@ class Page:
         def surfaces(_: Any = None) -> None:
             mu = float(self.friction.value) if self.own_friction.value else None
             e = float(self.restitution.value) if self.own_restitution.value else None
-            self._change(friction=mu, restitution=e)
+            session.change(friction=mu, restitution=e)
 
         def slid(own: Any) -> Callable[[Any], None]:
             def changed(_: Any) -> None:
@@ -168,18 +168,18 @@ class Page:
 
         def formulations(_: Any) -> None:
             names = [law.value for law in self.laws if law.value != "none"]
-            self._change(laws=list(dict.fromkeys(names)))
+            session.change(laws=list(dict.fromkeys(names)))
 
         for law in self.laws:
             on_change(law, formulations)
-        on_change(self.dt, lambda value: self._change(dt=float(value)))
+        on_change(self.dt, lambda value: session.change(dt=float(value)))
         on_change(self.friction, slid(self.own_friction))
         on_change(self.restitution, slid(self.own_restitution))
         on_change(self.own_friction, surfaces)
         on_change(self.own_restitution, surfaces)
-        on_change(self.solver, lambda value: self._change(solver=None if value == "default" else value))
-        on_change(self.tol, lambda value: self._change(tol=None if value == "default" else float(value)))
-        on_change(self.speed, lambda value: self._change(speed=float(value)))
+        on_change(self.solver, lambda value: session.change(solver=None if value == "default" else value))
+        on_change(self.tol, lambda value: session.change(tol=None if value == "default" else float(value)))
+        on_change(self.speed, lambda value: session.change(speed=float(value)))
         on_change(self.tour, self.visit)
         on_change(self.files, self.open_file)
         drop.on_click(lambda event: session.drop(event.target.value))
@@ -225,9 +225,6 @@ class Page:
                 self.written.content = str(error)
 
     # acting
-
-    def _change(self, **settings: Any) -> None:
-        self.session.change(**settings)
 
     def visit(self, title: str) -> None:
         """A stop of the tour."""

@@ -21,11 +21,12 @@ import contextlib
 import queue
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -97,6 +98,16 @@ class Frame(NamedTuple):
     message: str  # what went wrong, or what takes a while
 
 
+def posted(task: Callable[..., None]) -> Callable[..., Future[None]]:
+    """A method that is done by the worker, in its turn."""
+
+    @wraps(task)
+    def post(session: Session, *given: Any, **named: Any) -> Future[None]:
+        return session.post(lambda s: task(s, *given, **named))
+
+    return post
+
+
 class Session:
     def __init__(self, world: World, settings: Settings | None = None, name: str = "") -> None:
         self.name = name
@@ -140,36 +151,69 @@ class Session:
             future.set_exception(InputError(f"lab: {QUEUE} tasks wait already, expected fewer"))
         return future
 
-    def play(self) -> Future[None]:
-        return self.post(Session._play)
+    @posted
+    def play(self) -> None:
+        if not self.live and self.index >= len(self.first) - 1:
+            self.index = 0
+        self.playing, self.message = True, ""
+        self._pace()
 
-    def pause(self) -> Future[None]:
-        return self.post(Session._pause)
+    @posted
+    def pause(self) -> None:
+        self.playing = False
 
-    def step(self, steps: int = 1) -> Future[None]:
+    @posted
+    def step(self, steps: int = 1) -> None:
         """Some steps on, or back where negative, and pause."""
-        return self.post(lambda s: s._step(steps))
+        self.playing = False
+        if steps > 0 and self.live and self.index + steps >= len(self.first):
+            self._branch()
+            for _ in range(steps):
+                self._one_step()
+        else:
+            self.index = int(np.clip(self.index + steps, 0, len(self.first) - 1))
 
-    def seek(self, seconds: float) -> Future[None]:
+    @posted
+    def seek(self, seconds: float) -> None:
         """Show the instant nearest to a time, and pause."""
-        return self.post(lambda s: s._seek(seconds))
+        self.playing, first = False, self.first
+        i = bisect_left(range(len(first) - 1), seconds, key=first.time)  # times rise
+        nearer = i > 0 and seconds - first.time(i - 1) < first.time(i) - seconds
+        self.index = i - 1 if nearer else i
 
-    def reset(self) -> Future[None]:
+    @posted
+    def reset(self) -> None:
         """Begin anew, with the world as it was opened."""
-        return self.post(lambda s: s._load(s._opened))
+        self._load(self._opened)
 
-    def open(self, world: World, settings: Settings | None = None, name: str = "") -> Future[None]:
+    @posted
+    def open(self, world: World, settings: Settings | None = None, name: str = "") -> None:
         """Another world."""
+        self.settings, self.name = settings or Settings(), name
+        self._load(world)
 
-        def load(s: Session) -> None:
-            s.settings, s.name = settings or Settings(), name
-            s._load(world)
-
-        return self.post(load)
-
-    def change(self, **settings: Any) -> Future[None]:
+    @posted
+    def change(self, **settings: Any) -> None:
         """Other settings, from the instant that is shown on."""
-        return self.post(lambda s: s._change(settings))
+        laws = settings.get("laws")
+        if laws is not None and not isinstance(laws, dict):
+            own = self.settings.laws
+            settings = settings | {"laws": {name: own.get(name) or formulation(name) for name in laws}}
+        old, new = self.settings, replace(self.settings, **settings)
+        if not self.live:
+            self.settings = replace(old, speed=new.speed)
+            self._pace()
+            return
+        self.settings = new
+        try:
+            if list(new.laws) != list(old.laws):
+                self._begin([self.first.moment(self.index)], self.first.time(self.index))
+            elif new != replace(old, speed=new.speed):
+                self._restart()
+        except Exception:
+            self.settings = old
+            raise
+        self._pace()
 
     def drag(self, pull: Pull | None) -> None:
         """Pull a body by a spring while it runs, and put it elsewhere while it does not; None lets go."""
@@ -177,13 +221,37 @@ class Session:
         if pull is not None and not self.playing:
             self.post(lambda s: s._put(pull))
 
-    def drop(self, kind: str, size: float | None = None) -> Future[None]:
+    @posted
+    def drop(self, kind: str, size: float | None = None) -> None:
         """Add a box or a ball above what is there."""
-        return self.post(lambda s: s._drop(kind, size))
+        if self.world is None:
+            raise InputError("lab: this is a finished run, expected a scene to drop things into")
+        if kind not in ("box", "ball"):
+            raise InputError(f"lab: {kind!r} cannot be dropped, expected box or ball")
+        i = [min(self.index, len(track) - 1) for track in self.tracks]
+        moments = [track.moment(k) for track, k in zip(self.tracks, i, strict=True)]
+        solids, state = self.first.solids, self.first.state(self.index)
+        across = size or typical_size(solids)
+        free = state.position[free_bodies(solids)]
+        top = float(free[:, 2].max()) if len(free) else 0.0
+        above = self.view.centre[0], 0.0 if solids.planar else self.view.centre[1], top + 2.5 * across
+        if isinstance(self.world, Scene):
+            scene, count = deepcopy(self.world), len(self.world)
+            dropped(scene, kind, across, above)
+            self.world, moments = scene, [with_one_more(moment, count, scene) for moment in moments]
+        else:
+            self.world = with_body(self.world, kind, across, above)
+            moments = [with_last_at_home(moment, self.world) for moment in moments]
+        self._begin(moments, self.first.time(self.index))
 
-    def control(self, actuator: int, value: float) -> Future[None]:
+    @posted
+    def control(self, actuator: int, value: float) -> None:
         """The control of an actuator of a robot, from the next step on."""
-        return self.post(lambda s: s._control(actuator, value))
+        if self.robot is None or not 0 <= actuator < len(self.controls):
+            raise InputError(f"lab: there is no actuator {actuator}, expected one of {len(self.controls)}")
+        self._branch()
+        self.controls[actuator] = value
+        self._steer()
 
     def place(self, moment: Any) -> Future[None]:
         """Be elsewhere, and pause: the coordinates of a robot, or a State of a scene."""
@@ -299,36 +367,6 @@ class Session:
     def _pace(self) -> None:
         self._paced = time.perf_counter(), self.first.time(self.index)
 
-    def _play(self) -> None:
-        if not self.live and self.index >= len(self.first) - 1:
-            self.index = 0
-        self.playing, self.message = True, ""
-        self._pace()
-
-    def _pause(self) -> None:
-        self.playing = False
-
-    def _step(self, steps: int) -> None:
-        self.playing = False
-        if steps > 0 and self.live and self.index + steps >= len(self.first):
-            self._branch()
-            for _ in range(steps):
-                self._one_step()
-        else:
-            self.index = int(np.clip(self.index + steps, 0, len(self.first) - 1))
-
-    def _seek(self, seconds: float) -> None:
-        self.playing = False
-        low, high = 0, len(self.first) - 1
-        while low < high:  # times rise
-            middle = (low + high) // 2
-            if self.first.time(middle) < seconds:
-                low = middle + 1
-            else:
-                high = middle
-        nearer = low > 0 and seconds - self.first.time(low - 1) < self.first.time(low) - seconds
-        self.index = low - 1 if nearer else low
-
     # worlds
 
     def _load(self, world: World) -> None:
@@ -383,27 +421,6 @@ class Session:
                 pair.pop(key, None)
         return scene
 
-    def _change(self, given: dict[str, Any]) -> None:
-        laws = given.get("laws")
-        if laws is not None and not isinstance(laws, dict):
-            own = self.settings.laws
-            given = given | {"laws": {name: own.get(name) or formulation(name) for name in laws}}
-        old, new = self.settings, replace(self.settings, **given)
-        if not self.live:
-            self.settings = replace(old, speed=new.speed)
-            self._pace()
-            return
-        self.settings = new
-        try:
-            if list(new.laws) != list(old.laws):
-                self._begin([self.first.moment(self.index)], self.first.time(self.index))
-            elif new != replace(old, speed=new.speed):
-                self._restart()
-        except Exception:
-            self.settings = old
-            raise
-        self._pace()
-
     def _restart(self) -> None:
         """Go on from here under the present settings."""
         world = self._surfaced()
@@ -414,40 +431,12 @@ class Session:
             track.start(self.settings.dt, self.settings.solver, self.settings.tol, track.moment(i), track.time(i))
         self._steer()
 
-    def _drop(self, kind: str, size: float | None) -> None:
-        if self.world is None:
-            raise InputError("lab: this is a finished run, expected a scene to drop things into")
-        if kind not in ("box", "ball"):
-            raise InputError(f"lab: {kind!r} cannot be dropped, expected box or ball")
-        i = [min(self.index, len(track) - 1) for track in self.tracks]
-        moments = [track.moment(k) for track, k in zip(self.tracks, i, strict=True)]
-        solids, state = self.first.solids, self.first.state(self.index)
-        across = size or typical_size(solids)
-        free = state.position[free_bodies(solids)]
-        top = float(free[:, 2].max()) if len(free) else 0.0
-        above = self.view.centre[0], 0.0 if solids.planar else self.view.centre[1], top + 2.5 * across
-        if isinstance(self.world, Scene):
-            scene, count = deepcopy(self.world), len(self.world)
-            dropped(scene, kind, across, above)
-            self.world, moments = scene, [with_one_more(moment, count, scene) for moment in moments]
-        else:
-            self.world = with_body(self.world, kind, across, above)
-            moments = [with_last_at_home(moment, self.world) for moment in moments]
-        self._begin(moments, self.first.time(self.index))
-
     # a robot
 
     def _steer(self) -> None:
         if self.robot is not None:
             for track in self.tracks:
                 track.control(self.controls)
-
-    def _control(self, actuator: int, value: float) -> None:
-        if self.robot is None or not 0 <= actuator < len(self.controls):
-            raise InputError(f"lab: there is no actuator {actuator}, expected one of {len(self.controls)}")
-        self._branch()
-        self.controls[actuator] = value
-        self._steer()
 
     def _place(self, moment: Any) -> None:
         if self.world is None:

@@ -85,7 +85,7 @@ def examples(announce: Announce) -> Report:
         tuple(checks),
         (
             *(
-                f"Error for s = 1, 1e-2, 1e-4, {name}: {in_row(found.errors(SCALES))} N."
+                f"Error for s = 1, 1e-2, 1e-4, {name}: {', '.join(f'{e:.2e}' for e in found.errors(SCALES))} N."
                 for name, found in errors.items()
             ),
             "It falls with s: order one. The associated law makes what slides lift, u_n = μ |u_t|; Coulomb's does not.",
@@ -93,10 +93,6 @@ def examples(announce: Announce) -> Report:
         digits=6,
         draw=partial(draw, errors),
     )
-
-
-def in_row(values: np.ndarray) -> str:
-    return ", ".join(f"{value:.2e}" for value in values)
 
 
 def momentum(load: tuple[float, float, float], at: tuple[float, float, float]) -> np.ndarray:

@@ -220,11 +220,14 @@ def read_problem(reader: Reader) -> Saved:
         raise InputError("this is a problem with rolling friction (5 components a contact), which is not supported yet")
     match [name for name in LAYOUTS if reader.is_group(name)]:
         case ["lcp"]:
-            return read_lcp(reader)
+            q = reader.floats("lcp/q", None)
+            return LCP(read_matrix(reader, "lcp/M", (q.size, q.size)), q)
         case ["mlcp"]:
             return read_mlcp(reader)
         case ["box"]:
-            return read_box(reader)
+            q = reader.floats("box/q", None)
+            lower, upper = reader.floats("box/lb", q.size), reader.floats("box/ub", q.size)
+            return MixedLCP(read_matrix(reader, "box/M", (q.size, q.size)), q, lower, upper)
         case ["cylinder"]:
             q, bound = reader.floats("cylinder/q", None), reader.floats("cylinder/bound", None)
             return CylinderProblem(read_matrix(reader, "cylinder/W", (q.size, q.size)), q, bound)
@@ -252,11 +255,6 @@ def read_problem(reader: Reader) -> Saved:
             raise InputError(f"this file holds {' and '.join(f'/{name}' for name in several)}, expected one problem")
 
 
-def read_lcp(reader: Reader) -> LCP:
-    q = reader.floats("lcp/q", None)
-    return LCP(read_matrix(reader, "lcp/M", (q.size, q.size)), q)
-
-
 def read_mlcp(reader: Reader) -> MixedLCP:
     q = reader.floats("mlcp/q", None)
     complementary = reader.integers("mlcp/is_comp", q.size)
@@ -270,12 +268,6 @@ def read_mlcp(reader: Reader) -> MixedLCP:
             raise InputError(f"/mlcp/{name} is {stated}, expected {wanted}, the number of rows with is_comp = {what}")
     M = read_matrix(reader, "mlcp/M", (q.size, q.size))
     return MixedLCP(M, q, np.where(complementary, 0.0, -np.inf), np.full(q.size, np.inf))
-
-
-def read_box(reader: Reader) -> MixedLCP:
-    q = reader.floats("box/q", None)
-    lower, upper = reader.floats("box/lb", q.size), reader.floats("box/ub", q.size)
-    return MixedLCP(read_matrix(reader, "box/M", (q.size, q.size)), q, lower, upper)
 
 
 def read_limit_surface(reader: Reader) -> LimitSurfaceProblem:

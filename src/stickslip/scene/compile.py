@@ -243,12 +243,15 @@ def surfaces(scene: Scene, bodies: list[BodyDescription]) -> tuple[list[int], li
     return material, kinds, table
 
 
+def said_of_pairs(scene: Scene, material: list[int], name: str) -> dict[tuple[int, int], Any]:
+    """What pairs of bodies say of themselves, by their two materials in either order."""
+    told = {pair: said[name] for pair, said in scene.overrides.items() if name in said}
+    return {(material[i], material[j]): value for (a, b), value in told.items() for i, j in ((a, b), (b, a))}
+
+
 def friction_table(scene: Scene, material: list[int], kinds: list[Material]) -> FrictionTable | None:
     """Who says what of friction, where something is a function of the state."""
-    pairs = {}
-    for (a, b), said in scene.overrides.items():
-        if "friction" in said:
-            pairs[material[a], material[b]] = pairs[material[b], material[a]] = said["friction"]
+    pairs = said_of_pairs(scene, material, "friction")
     opinion = tuple(kind.friction for kind in kinds)
     laws = [*opinion, *pairs.values()]
     return FrictionTable(opinion, pairs) if any(isinstance(each, FrictionLaw) for each in laws) else None
@@ -256,10 +259,7 @@ def friction_table(scene: Scene, material: list[int], kinds: list[Material]) -> 
 
 def set_table(scene: Scene, material: list[int], kinds: list[Material]) -> SetTable | None:
     """The friction set of each two materials, None where neither has one; None where no material and no pair has."""
-    said = {}
-    for (a, b), override in scene.overrides.items():
-        if "surface" in override:
-            said[material[a], material[b]] = said[material[b], material[a]] = override["surface"]
+    said = said_of_pairs(scene, material, "surface")
     if not said and all(kind.surface is None for kind in kinds):
         return None
     return {

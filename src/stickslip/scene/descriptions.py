@@ -98,8 +98,8 @@ class Force:
 
     body: int
     force: Vector3  # [N]
-    torque: Vector3  # [N m]
-    point: Vector3 | None  # in the body, seen from its origin   [m]
+    torque: Vector3 = ORIGIN  # [N m]
+    point: Vector3 | None = None  # in the body, seen from its origin   [m]
 
 
 class MassProperties(NamedTuple):

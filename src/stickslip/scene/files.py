@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,33 +20,15 @@ from stickslip.checks import Refused, checked, instance, positive, shown
 from stickslip.checks import path as file_path
 from stickslip.errors import FileError, InputError, reading, replacing
 from stickslip.scene import numbered_yaml, schema
-from stickslip.scene.descriptions import BodyDescription, Force, JointDescription, is_particle
+from stickslip.scene.descriptions import BodyDescription, JointDescription, is_particle
 from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.model import Joint, Kind
 from stickslip.scene.numbered_yaml import LineError, Path, dotted
 from stickslip.scene.scene import Scene
+from stickslip.scene.schema import Named as Named
+from stickslip.scene.schema import RunSettings as RunSettings
 from stickslip.scene.shapes import SHAPES, AnyShape, Hull, Plane, Point
 from stickslip.scene.values import ORIGIN, UPRIGHT
-
-
-@dataclass(frozen=True)
-class Named:
-    """A formulation or a solver by its name, with its settings."""
-
-    name: str
-    settings: dict[str, str | bool | int | float | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """The section `run` of a scene file; None where it says nothing."""
-
-    duration: float | None = None  # [s]
-    dt: float | None = None  # [s]
-    friction: Named | None = None
-    solver: Named | None = None
-    tol: float | None = None
-    accept: float | None = None
 
 
 @checked(path=file_path)
@@ -229,7 +211,7 @@ def with_axis_angle(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def run_settings(entry: schema.RunEntry) -> RunSettings:
+def run_settings(entry: Any) -> RunSettings:
     times = {
         name: positive("run", name, getattr(entry, name))
         for name in ("duration", "dt", "tol", "accept")
@@ -275,7 +257,10 @@ def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:
         "planar": scene.planar,
         "bodies": [body_data(body, scene.planar) for body in scene.descriptions],
         "joints": [joint_data(j, joint, names) for j, joint in enumerate(scene.joints)],
-        "forces": [force_data(force, names) for force in scene.forces],
+        "forces": [
+            {"body": names[each.body], "force": list(each.force)} | given_fields(each, "body", "force")
+            for each in scene.forces
+        ],
         "pairs": [
             {"a": names[a], "b": names[b]}
             | scene.overrides.get((a, b), {})
@@ -337,15 +322,6 @@ def joint_data(index: int, joint: JointDescription, names: list[str]) -> dict[st
         data["b"] = names[joint.b]
     without = ("kind", "a", "b", "name") if joint.kind >= Joint.HINGE else ("kind", "a", "b", "name", "axis")
     return data | given_fields(joint, *without)
-
-
-def force_data(force: Force, names: list[str]) -> dict[str, Any]:
-    data: dict[str, Any] = {"body": names[force.body], "force": list(force.force)}
-    if force.torque != ORIGIN:
-        data["torque"] = list(force.torque)
-    if force.point is not None:
-        data["point"] = list(force.point)
-    return data
 
 
 def run_data(run: RunSettings) -> dict[str, Any]:

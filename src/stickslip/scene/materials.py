@@ -27,12 +27,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import Refused, not_negative, real
+from stickslip.checks import Refused, fraction, not_negative, number_that, real
 from stickslip.scene.friction_law import FrictionLaw, number
 from stickslip.scene.model import Floats
 
 FRICTION = 0.5  # where neither of two surfaces has an opinion
 FEW = 4  # materials of most scenes
+STIFFNESS = number_that(lambda k: k > 0, "a positive number, or inf for a rigid surface", real)  # a kind of argument
 
 
 @dataclass(frozen=True)
@@ -83,15 +84,9 @@ def coefficient(owner: str, field: str, value: Any) -> Any:
         case "stiffness_tangent" if real(owner, field, value, "a number >= 0, or inf for a rigid surface") == 0:
             return 0.0
         case "restitution":
-            found = not_negative(owner, field, value, "a number from 0 to 1")
-            if found > 1:
-                raise Refused(owner, field, value, "a number from 0 to 1")
-            return found
+            return fraction(owner, field, value)
         case "stiffness" | "stiffness_tangent":
-            found = real(owner, field, value, "a positive number, or inf for a rigid surface")
-            if found <= 0:
-                raise Refused(owner, field, value, "a positive number, or inf for a rigid surface")
-            return found
+            return STIFFNESS(owner, field, value)
         case _:
             return not_negative(owner, field, value)
 

@@ -14,15 +14,16 @@
     run: {duration: 1.0, dt: 1e-3, friction: {phantom: {inertia: 1.0}}}
 
 The keys of an entry are the keywords of the method of Scene that adds it, those of a shape in a compound the fields of
-its class, and no others: they are read off there. A shape is plane, box, sphere, capsule, cylinder, particle, mesh or
-compound, which has a list of `shapes`; there a point and a hull may stand as well. A mesh names its file, from the
-folder of the scene file, or lists points. An orientation may also be {axis: [0, 0, 1], angle: 1.5}.
+its class, those of `run` the fields of RunSettings, and no others: they are read off there. A shape is plane, box,
+sphere, capsule, cylinder, particle, mesh or compound, which has a list of `shapes`; there a point and a hull may stand
+as well. A mesh names its file, from the folder of the scene file, or lists points. An orientation may also be
+{axis: [0, 0, 1], angle: 1.5}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, field, fields
 from inspect import Parameter, signature
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -73,11 +74,22 @@ class AxisAngle(Entry):
     angle: float
 
 
-class RunEntry(Entry):
-    duration: float | None = None
-    dt: float | None = None
-    friction: str | dict[str, dict[str, Scalar]] | None = None
-    solver: str | dict[str, dict[str, Scalar]] | None = None
+@dataclass(frozen=True)
+class Named:
+    """A formulation or a solver by its name, with its settings."""
+
+    name: str
+    settings: dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The section `run` of a scene file; None where it says nothing."""
+
+    duration: float | None = None  # [s]
+    dt: float | None = None  # [s]
+    friction: Named | None = None
+    solver: Named | None = None
     tol: float | None = None
     accept: float | None = None
 
@@ -96,6 +108,7 @@ IN_FILES: dict[Any, Any] = {
     Sequence[MeshLike]: list[str | list[Numbers]],
     BodyLike: str,
     FrictionLaw: float,
+    Named: str | dict[str, dict[str, Scalar]],
 }  # what Python code gives, and what stands for it in a file
 
 
@@ -120,11 +133,9 @@ def keys_of(method: Any) -> dict[str, Any]:
     return {key: value for key, value in (settings | own).items() if key not in ("material", "shapes", "surface")}
 
 
-def keys_of_shape(shape: type) -> dict[str, Any]:
-    hints = get_type_hints(shape, include_extras=True)
-    return {
-        field.name: (in_file(hints[field.name]), ... if field.default is MISSING else None) for field in fields(shape)
-    }
+def keys_of_fields(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {each.name: (in_file(hints[each.name]), ... if each.default is MISSING else None) for each in fields(kind)}
 
 
 def entry(name: str, keys: dict[str, Any]) -> Any:
@@ -145,9 +156,10 @@ def added(*words: str) -> dict[str, dict[str, Any]]:
     return {word: keys_of(getattr(Scene, f"add_{word}")) for word in words}
 
 
-PARTS = several(tagged("shape", {name: keys_of_shape(shape) for name, shape in SHAPES.items()}))
+PARTS = several(tagged("shape", {name: keys_of_fields(shape) for name, shape in SHAPES.items()}))
 COMPOUND = {"shapes": (PARTS, ...)} | keys_of(Scene.add_body)
 BODIES = added("plane", "particle", "box", "sphere", "capsule", "cylinder", "mesh") | {"compound": COMPOUND}
+RunEntry = entry("RunEntry", keys_of_fields(RunSettings))
 SceneFile = entry(
     "SceneFile",
     keys_of(Scene.__init__)

@@ -308,8 +308,6 @@ class StandardForm:
 
 
 def standard_form(problem: LCP | MixedLCP) -> StandardForm:
-    if not isinstance(problem, LCP | MixedLCP):
-        raise InputError(f"all_solutions: got {type(problem).__name__}, expected LCP or MixedLCP")
     lower, upper = problem.lower, problem.upper
     below, above = np.isfinite(lower), np.isfinite(upper)
     sided = np.flatnonzero((below | above) & (lower < upper))

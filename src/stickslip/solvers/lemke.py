@@ -31,7 +31,6 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from stickslip.checks import checked, count, not_negative, positive, tuple_of, vector
-from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector, density
@@ -123,7 +122,7 @@ def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Statu
             return z, Status.SOLVED, pivots, None
     columns, row, column = scaled(problem)
     q = problem.q * row
-    d = np.ones(n) if settings.covering is None else covering(settings.covering, n) * row
+    d = np.ones(n) if settings.covering is None else vector("Lemke", "covering", settings.covering, n) * row
     basis, x, direction = np.arange(n), np.empty(n), np.empty(n)
     factor, entering, pivots = IDENTITY, 2 * n, 0
     while True:
@@ -151,14 +150,6 @@ def solve_small_mixed(settings: Lemke, problem: MixedLCP, started: float) -> Sol
     limit = 1000 + 50 * problem.size if settings.max_iter is None else settings.max_iter
     ended, pivots, z = run_small_mixed(problem.M, problem.q, problem.lower, problem.upper, settings.refactor, limit)
     return conclude(problem, settings, z, Status.STALLED if ended == REFACTOR else Status(ended), pivots, started)
-
-
-def covering(d: tuple[float, ...], n: int) -> Vector:
-    array = vector("Lemke", "covering", d, n)
-    if not (array > 0).all():
-        i = int(np.argmin(array))
-        raise InputError(f"Lemke: covering[{i}] is {array[i]:g}, expected a positive number")
-    return array
 
 
 def ray_of(

@@ -179,8 +179,7 @@ class OneRun:
 
     def __repr__(self) -> str:
         """The same whenever it is made of the same scene: by this a sweep is known again."""
-        numbers = {name: value for name, value in vars(self.scene).items() if not name.startswith("_")}
-        return f"comparison of {self.duration!r} s of {numbers!r}: {self.asked!r}"
+        return f"comparison of {self.duration!r} s of {said(self.scene)}: {self.asked!r}"
 
 
 def all_at_once(
@@ -205,6 +204,11 @@ def all_at_once(
         each = one_run.asked[number]
         raise InputError(f"compare: {each.name} with dt {each.dt:g} s has no run: {found.reason(number)}")
     return [found.run(number) for number in numbers]
+
+
+def said(scene: Scene) -> str:
+    """A scene in words that are the same whenever it is built."""
+    return repr({name: value for name, value in vars(scene).items() if not name.startswith("_")})
 
 
 def first_free_body(scene: Scene) -> str:

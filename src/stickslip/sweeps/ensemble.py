@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import LARGEST, Refused, checked, count, mapping, positive, truth
-from stickslip.engine.arguments import FORMULATION, SCENE, SCHEME, THREADS, seconds
+from stickslip.checks import LARGEST, Refused, count, mapping
+from stickslip.engine.arguments import FORMULATION, SCENE, checked_run
 from stickslip.engine.boxed import advance, boxed
 from stickslip.engine.copies import Copies, no_tables, room_for_copies
 from stickslip.engine.engine import Engine, StepNotSolved
@@ -110,22 +110,7 @@ class Ensemble:
         return f"Ensemble({len(self)} copies to {self.time[-1]:g} s{failed}: {', '.join(self.parameters)})"
 
 
-@checked(
-    scene=SCENE,
-    duration=seconds,
-    dt=seconds,
-    over=mapping,
-    every=count,
-    threads=THREADS,
-    law=FORMULATION,
-    solver=known_method,
-    tol=positive,
-    accept=positive,
-    effort=count,
-    scheme=SCHEME,
-    keep_going=truth,
-    progress=truth,
-)
+@checked_run(scene=SCENE, over=mapping, every=count, law=FORMULATION, solver=known_method)
 def ensemble(
     scene: Scene,
     duration: float,

@@ -66,8 +66,10 @@ class Task:
             }
         try:
             result = self.function(**self.fixed, **parameters)
+            if self.keep and not hasattr(result, "save"):
+                raise InputError(f"sweep: a run returned {shown(result)}, expected a Trajectory where keep is given")
             if self.keep:
-                keep_run(result, kept_path(self.keep, number))
+                result.save(kept_path(self.keep, number))
             measured = canonical(self.measure(result))
         except (InputError, SolveFailed) as error:
             reason = str(error)
@@ -84,12 +86,6 @@ class Task:
         made = at_once(self.measure, [{**self.fixed, **given} for given in parameters])
         seconds = (time.perf_counter() - started) / max(1, len(made))
         return {i: Row(canonical(measured), "", seconds) for i, measured in made.items()}
-
-
-def keep_run(result: Any, path: str) -> None:
-    if not hasattr(result, "save"):
-        raise InputError(f"sweep: a run returned {shown(result)}, expected a Trajectory where keep is given")
-    result.save(path)
 
 
 def kept_path(folder: str, number: int) -> str:

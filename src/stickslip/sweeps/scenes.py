@@ -37,19 +37,8 @@ from stickslip.scene.vary import check_places, varied
 from stickslip.sweeps.compare import first_free_body, turn
 from stickslip.sweeps.ensemble import Ensemble, ensemble
 
-RUN = (
-    "duration",
-    "dt",
-    "law",
-    "solver",
-    "tol",
-    "accept",
-    "effort",
-    "scheme",
-    "keep_going",
-    "every",
-)  # settings of a run
 NEEDED = ("duration", "dt")
+RUN = (*NEEDED, "law", "solver", "tol", "accept", "effort", "scheme", "keep_going", "every")  # settings of a run
 
 OF_BODY: dict[str, Callable[[Trajectory, str], Floats]] = {
     "position": lambda run, body: run.position(body),
@@ -234,9 +223,3 @@ def measures_of(scene: Scene | None, measure: Any) -> Callable[[Any], Any]:
 def as_it_is(result: Any) -> Any:
     """What the function returned: a number, or numbers and texts by name."""
     return result
-
-
-def said(scene: Scene) -> str:
-    """A scene in words that are the same whenever it is built."""
-    numbers: Mapping[str, Any] = {name: value for name, value in vars(scene).items() if not name.startswith("_")}
-    return repr(numbers)

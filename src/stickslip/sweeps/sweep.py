@@ -41,9 +41,10 @@ from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import FileError, InputError, short
 from stickslip.scene.scene import Scene
+from stickslip.sweeps.compare import said
 from stickslip.sweeps.plan import REPETITION, Plan, plan_of
 from stickslip.sweeps.run import RNG, Task, engine_of, kept_path, known_engine, run_all
-from stickslip.sweeps.scenes import SceneRun, measures_of, said
+from stickslip.sweeps.scenes import SceneRun, measures_of
 from stickslip.sweeps.table import (
     DONE,
     FAILED,
@@ -263,7 +264,8 @@ def sweep(
     function = SceneRun(what) if isinstance(what, Scene) else what
     check_names(function, plan, fixed)
     folder = "" if keep is None else made_folder(keep)
-    task = Task(function, fixed, measures_of(scene, measure), seed, takes_random(function), folder)
+    random = scene is None and RNG in (arguments_of(function) or {})
+    task = Task(function, fixed, measures_of(scene, measure), seed, random, folder)
     for name in getattr(task.measure, "names", ()):
         if name in plan.names:
             raise InputError(f"sweep: {name} is varied and measured, expected another name, such as {name}:end")
@@ -357,10 +359,6 @@ def arguments_of(function: Any) -> dict[str, bool] | None:
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     found = {each.name: each.default is inspect.Parameter.empty for each in parameters if each.kind in by_name}
     return found | ({"**": False} if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters) else {})
-
-
-def takes_random(function: Any) -> bool:
-    return not isinstance(function, SceneRun) and RNG in (arguments_of(function) or {})
 
 
 def name_of(what: Any) -> str:

@@ -152,11 +152,13 @@ def explain(figure: Figure, problem: ConeProblem, balls: int, state: Indices, re
     )
 
 
-def write(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Save the figure, complete or not at all."""
-    check_path(path)
-    with replacing(path) as temporary:
-        figure.savefig(temporary)
+def write(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """The figure, saved where there is a path, complete or not at all."""
+    if path is not None:
+        check_path(path)
+        with replacing(path) as temporary:
+            figure.savefig(temporary)
+    return figure
 
 
 def check_path(path: str | os.PathLike[str]) -> None:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -31,18 +32,16 @@ def draw_lines(
     figure = page(7.6, 5.2, title or f"{y} over {x}", path)
     axes = figure.subplots()
     values = list(dict.fromkeys(colour.tolist()))
-    if len(values) > len(PALETTE):
-        shades = figure_colours(len(values))
-    else:
-        shades = list(PALETTE)
+    many = len(values) > len(PALETTE)
+    shades = list(colormaps[COLOURS](np.linspace(0.0, 0.9, len(values)))) if many else PALETTE
     for i, value in enumerate(values):
-        here = (colour == value) & there(up)
+        here = (colour == value) & np.isfinite(up)
         name = f"{hue} = {value:g}" if isinstance(value, float) else f"{value}"
         draw_line(axes, across[here], up[here], shades[i], MARKS[i % len(MARKS)], name if hue else "")
     dress(axes, x, y)
     if hue:
         legend(figure, labelled(axes))
-    return finished(figure, path)
+    return write(figure, path)
 
 
 def draw_line(axes: Axes, x: Any, y: Any, colour: Any, mark: str, name: str) -> None:
@@ -67,7 +66,7 @@ def draw_map(sweep: Sweep, x: str, y: str, z: str, path: str | os.PathLike[str] 
     if len(across) * len(up_values) > 4 * len(sweep):
         raise InputError(f"Sweep.map: {x} and {y} are no grid, expected two parameters of one")
     picture = np.full((len(up_values), len(across)), np.nan)
-    known = there(value)
+    known = np.isfinite(value)
     for i, b in enumerate(up_values):
         for j, a in enumerate(across):
             here = known & (right == a) & (up == b)
@@ -85,13 +84,13 @@ def draw_map(sweep: Sweep, x: str, y: str, z: str, path: str | os.PathLike[str] 
     bar = figure.colorbar(drawn, ax=axes, pad=0.02)
     bar.set_label(z, color=INK)
     bar.ax.tick_params(colors=INK, labelsize=9)
-    return finished(figure, path)
+    return write(figure, path)
 
 
 def ordered(column: Any) -> list[Any]:
     """The values of a column: numbers from the least on, those that are some, texts as they come."""
     return (
-        sorted(set(column[there(column)].tolist()))
+        sorted(set(column[np.isfinite(column)].tolist()))
         if column.dtype.kind == "f"
         else list(dict.fromkeys(column.tolist()))
     )
@@ -120,19 +119,3 @@ def one_column(sweep: Sweep, name: str) -> Any:
             f"Sweep: {name} has {found.shape[1:]} numbers a run, expected one, such as {name}.x or {name}.0"
         )
     return found
-
-
-def there(column: Any) -> Any:
-    return np.isfinite(column)
-
-
-def figure_colours(count: int) -> list[Any]:
-    from matplotlib import colormaps
-
-    return list(colormaps[COLOURS](np.linspace(0.0, 0.9, count)))
-
-
-def finished(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    if path is not None:
-        write(figure, path)
-    return figure

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from stickslip.engine.recorder import SCENE, Header
 from stickslip.engine.trajectory import ContactTable, Named, Trajectory, body_index, counted
-from stickslip.errors import InputError
 from stickslip.problems.contact_states import State
 from stickslip.scene.model import Floats, Integers, Kind, Shape
 from stickslip.scene.values import rotated
@@ -42,8 +41,6 @@ MARKS = {"start": START, "end": END}
 def draw(run: Trajectory, path: str | os.PathLike[str], what: str) -> None:
     """Write the picture called `what` to `path`."""
     pictures = {"path": draw_path, "energy": draw_energy, "impulses": draw_impulses, "residual": draw_residual}
-    if what not in pictures:
-        raise InputError(f"plot: what is {what!r}, expected one of {', '.join(pictures)}")
     check_path(path)
     margins = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
     figure = Figure(figsize=(9.0, 6.0), dpi=100, facecolor=PAPER, layout=margins)
