@@ -4,10 +4,13 @@ import csv
 import itertools
 import math
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+import weakref
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import h5py
@@ -376,6 +379,8 @@ def test_a_full_disk_in_the_middle_is_one_sentence_and_the_sweep_goes_on_where_t
 
 def test_ctrl_c_keeps_what_is_done(tmp_path):
     out = tmp_path / "table.h5"
+    ss.sweep(slowly, over={"number": [0]}, out=tmp_path / "first.h5")
+    assert ss.Sweep.load(tmp_path / "first.h5").done.size == 1  # and what that takes is imported
     program = KILLED.replace("ss.sweep(", "\ntry:\n    ss.sweep(") + (
         "except ss.SweepStopped as stopped:\n    print(stopped, len(stopped.sweep.done), flush=True)\n"
     )
@@ -390,6 +395,33 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     assert "sweep: stopped after" in told
     assert "of 300 runs" in told
     assert ss.Sweep.load(out).done.size >= int(told.split()[-1]) >= 20
+
+
+class AtOnce(Executor):
+    """Runs what it is told in the thread of the sweep."""
+
+    def submit(self, function, *given):
+        done = Future()
+        done.set_result(function(*given))
+        return done
+
+
+def pressed_unheard(number):
+    """Ctrl-C within the callback of a weak reference, where Python drops the error."""
+    if number == 3:
+        weakref.finalize(set[int]((1,)), signal.raise_signal, signal.SIGINT)
+    return {"half": number / 2}
+
+
+def test_ctrl_c_that_python_drops_is_heard_after_the_chunk(monkeypatch):
+    dropped = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+    usual = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ss.SweepStopped) as stopped:
+        ss.sweep(pressed_unheard, over={"number": range(100)}, engine=AtOnce())
+    assert len(dropped) == 1
+    assert 4 <= stopped.value.sweep.done.size < 100
+    assert signal.getsignal(signal.SIGINT) is usual
 
 
 # columns, tables, pictures

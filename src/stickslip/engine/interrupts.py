@@ -59,5 +59,31 @@ class uninterrupted:
                 usual(*given)
 
 
+class remembered:
+    """Ctrl-C is passed on, and raised once more by `look` where nobody heard of it: Python drops an error that comes
+    within the callback of a weak reference, of which a sweep makes many."""
+
+    pressed = False
+
+    def __enter__(self) -> remembered:
+        self.usual: Any = signal.getsignal(signal.SIGINT)
+        self.first = in_main_thread() and callable(self.usual)
+        if self.first:
+            signal.signal(signal.SIGINT, self.hear)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.first:
+            signal.signal(signal.SIGINT, self.usual)
+
+    def hear(self, *given: Any) -> None:
+        self.pressed = True
+        self.usual(*given)
+
+    def look(self) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+
+
 def in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()

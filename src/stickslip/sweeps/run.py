@@ -116,15 +116,21 @@ def run_chunk(task: Task, numbers: Sequence[int], parameters: Sequence[dict[str,
 
 
 def run_all(
-    task: Task, plan: Plan, waiting: Sequence[int], engine: Engine, put: Callable[[Sequence[int], Sequence[Row]], None]
+    task: Task,
+    plan: Plan,
+    waiting: Sequence[int],
+    engine: Engine,
+    put: Callable[[Sequence[int], Sequence[Row]], None],
+    look: Callable[[], None],
 ) -> None:
-    """All waiting runs; `put` takes the rows of a chunk when it is done. What is done is put also where this ends by an
-    error or Ctrl-C."""
+    """All waiting runs; `put` takes the rows of a chunk when it is done, before each `look` may end it. What is done is
+    put also where this ends by an error or Ctrl-C."""
     queue, size = deque(waiting), 1
     pending: dict[Future[list[Row]], list[int]] = {}
     lost: deque[int] = deque()  # runs of chunks whose worker died, to be tried alone
     try:
         while queue or pending or lost:
+            look()
             while queue and not lost and len(pending) < engine.ahead:
                 share = math.ceil(len(queue) / engine.ahead)  # the last chunks are small, so that all end together
                 numbers = [queue.popleft() for _ in range(min(size, share))]

@@ -37,6 +37,7 @@ from stickslip.checks import (
     wholes,
 )
 from stickslip.checks import path as file_path
+from stickslip.engine.interrupts import remembered
 from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import FileError, InputError, short
@@ -294,7 +295,7 @@ def make_runs(
     progress: bool | None,
 ) -> None:
     table = found._table
-    with engine_of(engine, workers, task) as made:
+    with engine_of(engine, workers, task) as made, remembered() as interrupt:
         file = None if out is None else TableFile(table, out, fresh)
         try:
             with progress_bar(len(table), progress, "sweeping", "runs", len(table) - len(waiting)) as done:
@@ -306,7 +307,7 @@ def make_runs(
                         file.put(numbers, rows)
                     done(len(numbers))
 
-                run_all(task, plan, waiting, made, put)
+                run_all(task, plan, waiting, made, put, interrupt.look)
         except KeyboardInterrupt:
             if file is not None:
                 file.make()  # it may have come in the middle of a write
