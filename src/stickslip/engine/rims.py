@@ -43,7 +43,7 @@ from stickslip.friction.terms import parting
 from stickslip.jit import bare
 
 NOTHING = (0.0, 0.0, 0.0)
-SLOWEST, FASTEST = 1e-4, 0.5  # of the radius: runs in a step that are nothing, and of rims that lie all but level
+SLOWEST, FASTEST = 1e-7, 0.5  # of the radius: runs in a step that are rounding, and of rims that lie all but level
 
 
 @bare
