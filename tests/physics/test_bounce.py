@@ -302,3 +302,15 @@ def test_a_ball_in_the_floor_that_is_hit_parts_from_it(speed):
     scene.add_sphere(0.1, mass=2.0, position=(0, 0, 0.3 - overlap), velocity=(0, 0, -speed), restitution=E)
     run = ss.simulate(scene, h, h)
     assert run.velocity(low)[-1, 2] >= parting(overlap, h) * (1 - 1e-7)
+
+
+@pytest.mark.parametrize(("gap", "overlap"), [(0.05, 0.01), (0.0399999, 0.0000001), (0.021, 0.019)])
+def test_at_velocity_level_what_lands_stays_in_by_less_than_one_step_of_its_approach(gap, overlap):
+    """At 2 m/s and 10 ms a ball comes on by 2 cm in a step, and is stopped in the one after that in which it touches. A
+    gap term stops it at the surface."""
+    scene = ss.Scene(gravity=(0, 0, 0))
+    scene.add_plane()
+    ball = scene.add_sphere(0.1, mass=1.0, position=(0, 0, 0.1 + gap), velocity=(0, 0, -2.0))
+    for friction, depth in ((ss.AnitescuPotra(), overlap), (ss.AnitescuPotra(stabilisation=ss.Gap()), 0.0)):
+        run = ss.simulate(scene, 0.1, 0.01, friction=friction)
+        assert run.position(ball)[-1, 2] == pytest.approx(0.1 - depth, abs=1e-12)

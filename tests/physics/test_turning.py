@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from laws import deepest
+from laws import but, deepest, over, simulate
 from scipy.spatial.transform import Rotation
 
 import stickslip as ss
@@ -32,15 +32,15 @@ def euler_disk(plane_first):
 @pytest.mark.parametrize("h", [1e-3, 5e-4])
 @pytest.mark.parametrize("plane_first", [True, False])
 def test_an_euler_disk_gains_no_energy_and_loses_little(plane_first, h):
-    """It gained 3 % of its energy in half a second of steps of 1 ms, more where the plane was added after it, and went
-    into that by 1.5 % of its thickness."""
+    """It starts with the spin of a disk of no thickness and slips until it rolls. It gained 3 % of its energy in half a
+    second of steps of 1 ms, more where the plane was added after it, and went into that by 1.5 % of its thickness."""
     scene, _ = euler_disk(plane_first)
     run = ss.simulate(scene, 0.5, h)
-    assert deepest(scene, run) < 0.01 * THICK
+    assert deepest(scene, run) < 1e-4 * THICK
     energy = np.asarray(run.energy)
     energy /= energy[0]
-    assert (energy - np.minimum.accumulate(energy)).max() < 3e-3
-    assert energy[-1] > 0.985
+    assert (energy - np.minimum.accumulate(energy)).max() < 1e-4
+    assert energy[-1] > 0.997
 
 
 def test_what_falls_on_a_bridge_of_planks_hardly_overlaps_and_gains_nothing():
@@ -64,24 +64,36 @@ def test_what_falls_on_a_bridge_of_planks_hardly_overlaps_and_gains_nothing():
     assert (energy - np.minimum.accumulate(energy)).max() < 0.01 * run.kinetic.max()
 
 
+def capsules(seed, speed):
+    """Two in free space, which spin into each other."""
+    rng, scene = np.random.default_rng(seed), ss.Scene(gravity=(0, 0, 0))
+    for side in (-1, 1):
+        turn, spin = rng.normal(size=4), rng.normal(size=3)
+        scene.add_capsule(
+            0.03, 0.12, mass=1.0, position=(0.1 * side, 0, 0), velocity=(-1.5 * side, 0, 0),
+            orientation=tuple(turn / np.linalg.norm(turn)), spin=tuple(speed * spin / np.linalg.norm(spin)),
+        )  # fmt: skip
+    return scene
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_capsules_that_spin_into_each_other_hardly_overlap(seed):
     """0.2 rad and a quarter of a width in a step. In free space they keep their momentum."""
-    rng, scene = np.random.default_rng(seed), ss.Scene(gravity=(0, 0, 0))
-    capsules = []
-    for side in (-1, 1):
-        turn, spin = rng.normal(size=4), rng.normal(size=3)
-        capsules.append(
-            scene.add_capsule(
-                0.03, 0.12, mass=1.0, position=(0.1 * side, 0, 0), velocity=(-1.5 * side, 0, 0),
-                orientation=tuple(turn / np.linalg.norm(turn)), spin=tuple(40 * spin / np.linalg.norm(spin)),
-            )
-        )  # fmt: skip
+    scene = capsules(seed, 40.0)
     run = ss.simulate(scene, 0.2, 5e-3)
-    momentum = sum(run.velocity(capsule) for capsule in capsules)
+    momentum = run.velocity(0) + run.velocity(1)
     np.testing.assert_allclose(momentum, np.zeros_like(momentum), atol=1e-12)
     assert any(len(run.contacts(step=k)) for k in range(len(run)))
     assert deepest(scene, run) < 0.01 * 0.06
+
+
+@over(but(ss.AnitescuPotra))  # whose rows know no gaps: test_bounce.py
+@pytest.mark.parametrize("seed", range(3))
+def test_nor_do_they_under_any_formulation(friction, seed):
+    """0.4 rad in a step. Under the Euler scheme, and with rigid springs, steps were not looked at from their end: they
+    overlapped by up to a tenth of their width."""
+    scene = capsules(seed, 80.0)
+    assert deepest(scene, simulate(scene, 0.2, 5e-3, friction)) < 0.01 * 0.06
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -112,19 +124,36 @@ def test_thick_boxes_hardly_overlap_by_the_measure_of_a_thin_plate(seed):
     assert deepest(scene, ss.simulate(scene, 0.8, 5e-3)) < 0.01 * thin
 
 
-@pytest.mark.parametrize("spin", [20.0, 40.0, 80.0])
+@pytest.mark.parametrize("size", [(0.08, 0.1), (0.05, 0.3), (0.2, 0.05), (0.1, 0.02)], ids=str)
+@pytest.mark.parametrize("h", [2e-3, 5e-3, 1e-2])
 @pytest.mark.parametrize("tilt", [0.3, 0.9, 1.4])
-def test_a_cylinder_that_tumbles_on_the_floor_hardly_overlaps(spin, tilt):
-    """Rims roll, and so overlap a little more than edges do; without a look at the end of the step it was 7 %."""
-    scene = ss.Scene()
+def test_a_cylinder_or_coin_that_tumbles_on_the_floor_hardly_overlaps(size, h, tilt):
+    """Its surface moves by a tenth, a third and all of its width in a step. Coins went in by up to 7 %."""
+    width = min(2 * size[0], size[1])
+    for way in (0.1, 0.3, 1.0):
+        scene, reach = ss.Scene(), math.hypot(size[0], 0.5 * size[1])
+        scene.add_plane(friction=0.5)
+        spin = way * width / (h * reach)
+        scene.add_cylinder(
+            *size, mass=1.0, position=(0, 0, 2.5 * reach), orientation=((0, 1, 0), tilt), spin=(0, spin, 0.3 * spin),
+            velocity=(0.3, 0, 0),
+        )  # fmt: skip
+        run = ss.simulate(scene, 250 * h, h)
+        assert deepest(scene, run) < 0.01 * width
+        assert (run.energy - np.minimum.accumulate(run.energy)).max() < 0.001 * run.kinetic.max()
+
+
+def test_springs_give_way_to_what_tumbles():
+    """A step is made again for overlaps of rigid contacts alone: four springs k carry m g at m g/4k, a third of the
+    height of the box that landed on them."""
+    scene, give = ss.Scene(), 0.03
     scene.add_plane(friction=0.5)
-    scene.add_cylinder(
-        0.08, 0.1, mass=1.0, position=(0, 0, 0.4), orientation=((0, 1, 0), tilt), spin=(0, spin, 0.3 * spin),
-        velocity=(0.3, 0, 0),
+    scene.add_box(
+        (0.3, 0.2, 0.1), mass=1.0, position=(0, 0, 0.3), orientation=((1, 2, 0), 0.5), velocity=(0.5, 0, -1),
+        spin=(10, 15, 5),
     )  # fmt: skip
-    run = ss.simulate(scene, 1.5, 5e-3)
-    assert deepest(scene, run) < 0.02 * 0.1
-    assert (run.energy - np.minimum.accumulate(run.energy)).max() < 0.01 * run.kinetic.max()
+    run = ss.simulate(scene, 4.0, 5e-3, friction=ss.Coulomb(ss.Relaxation(9.81 / (4 * give), damping=10.0)))
+    np.testing.assert_allclose(run.contacts(step=len(run) - 1).gap, np.full(4, -give), rtol=1e-3)
 
 
 @pytest.mark.parametrize("spin", [100.0, 200.0, 400.0, 700.0])

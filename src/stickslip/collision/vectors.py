@@ -29,6 +29,13 @@ def ahead(a, s, b):
 
 
 @kernel
+def about(k, cosine, sine, a):
+    """The vector a turned about the unit vector k by the angle with this cosine and sine (Rodrigues)."""
+    along, turned = inner(k, a), cross(k, a)
+    return ahead(ahead(ahead(a, cosine - 1.0, a), sine, turned), (1.0 - cosine) * along, k)
+
+
+@kernel
 def into_frame(axes, a):
     """The components of a vector along three axes."""
     return inner(axes[0], a), inner(axes[1], a), inner(axes[2], a)

@@ -4,16 +4,14 @@ Rows tell velocities where bodies are at the start of a step. An edge or a rim t
 about ½ (h ω)² of its size: a capsule of 40 rad/s, which is 0.2 rad in 5 ms, goes into another by 2 % of its length with
 every gap of the rows closed exactly, and two boxes may meet with edges that were not nearest before. Joints bend the
 way of what hangs on them, too. So where a body turns notably, all are moved for a trial with the velocities v' that
-were found, and joints put where they belong. A pair that gets notably deeper, to a gap ψ' < ψ, with ψ <= 0 that of the
-start, or what its rows were left with, gets one more row, at the point and along the normal that it has in the end,
+were found, and joints put where they belong. A rigid pair that gets notably deeper, to a gap ψ' < ψ, with ψ <= 0 that
+of the start, or what its rows were left with, gets one more row, at the point and along the normal of the end,
 
     ψ' - ψ + h J (v - v') >= 0,                                                                                    (1)
 
 beside all others, and the step is made again: Newton's method for gaps that are not negative at the end of the step.
 J acts where that point is on average over the step, about which it turns; and (1) asks a point to stop at most, never
 to come back: one that turns by a radian or more is told little by it, and would be thrown.
-Rims on planes roll, in every step a little lower than their row says, and (1) would brake them: they get it where they
-end notably deeper than that.
 """
 
 from __future__ import annotations
@@ -21,13 +19,13 @@ from __future__ import annotations
 import math
 
 from stickslip.collision.contacts import AT_THE_END
-from stickslip.collision.placement import CYLINDER, PLANE
+from stickslip.collision.vectors import about, minus
 from stickslip.dynamics.motion import FREE
 from stickslip.engine.prepare import approach
+from stickslip.friction.terms import rigid
 from stickslip.jit import bare
 
 NOTABLE = 2e-3  # of the least width of a body: by how much overlaps may grow in a step unseen
-ROLLS = 5e-3  # the same of rims on planes
 MOST_LOOKS = 3  # of one step from its end
 DEEP, GROWS = 2.0, 0.1  # of that: one that ends deeper than the first may grow by the other
 
@@ -72,24 +70,23 @@ def first_of_pair(contacts, found, at, a, b):
 
 
 @bare
-def note_missed(kind, state, trial, h, v, width, shape_body, contacts, found, ahead, seen, added, missed):
+def note_missed(state, trial, law, v, width, surfaces, contacts, found, ahead, seen, added, missed):
     """Rows (1) for the contacts `ahead` of the trial, of which `seen` were found, become those number `added` and on of
     `missed`; the step had the `contacts`. Returns how many rows there are then."""
-    at = 0
+    at, h, material = 0, law.h, surfaces.material
     for k in range(min(seen, ahead.gap.size)):
         a, b = ahead.shape_a[k], ahead.shape_b[k]
-        rolls = (kind[a] == CYLINDER and kind[b] == PLANE) or (kind[a] == PLANE and kind[b] == CYLINDER)
-        if not ahead.gap[k] < 0.0:
+        if not (ahead.gap[k] < 0.0 and rigid(law, surfaces.stiffness[material[a], material[b]])):
             continue
         at = first_of_pair(contacts, found, at, a, b)
-        was, m, body_a, body_b = 0.0, at, shape_body[a], shape_body[b]
+        was, m, body_a, body_b = 0.0, at, surfaces.body[a], surfaces.body[b]
         while m < found and contacts.shape_a[m] == a and contacts.shape_b[m] == b:
             closes = h * approach(contacts.point[m], contacts.normal[m], state.position, v, body_a, body_b)
             told = contacts.feature[m] >= AT_THE_END  # its gap is none of the start
             was = min(was, was if told else contacts.gap[m], contacts.gap[m] + closes)
             m += 1
-        deeper, notable = ahead.gap[k] - was, (ROLLS if rolls else NOTABLE) * min(width[body_a], width[body_b])
-        if not deeper < (-notable if rolls or ahead.gap[k] > -DEEP * notable else -GROWS * notable):
+        deeper, notable = ahead.gap[k] - was, NOTABLE * min(width[body_a], width[body_b])
+        if not deeper < (-notable if ahead.gap[k] > -DEEP * notable else -GROWS * notable):
             continue
         if added == missed.gap.size:
             break
@@ -108,20 +105,10 @@ def note_missed(kind, state, trial, h, v, width, shape_body, contacts, found, ah
 def bring_back(position, moved, v, h, point, x):
     """Add to x half of where, seen from the body at the start of the step, its point is on average over the step that
     is at `point` in the end: there a change of v acts on it."""
-    r_x, r_y, r_z = point[0] - moved[0], point[1] - moved[1], point[2] - moved[2]
-    spin = math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
+    r, spin = minus(point, moved), math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
     angle = h * spin
     if angle > 0.0:
-        k_x, k_y, k_z = v[3] / spin, v[4] / spin, v[5] / spin
-        cosine, sine = math.sin(angle) / angle, (1.0 - math.cos(angle)) / angle  # means of these
-        along = (1.0 - cosine) * (k_x * r_x + k_y * r_y + k_z * r_z)
-        r_x, r_y, r_z = (
-            cosine * r_x - sine * (k_y * r_z - k_z * r_y) + along * k_x,
-            cosine * r_y - sine * (k_z * r_x - k_x * r_z) + along * k_y,
-            cosine * r_z - sine * (k_x * r_y - k_y * r_x) + along * k_z,
-        )
-    x[0], x[1], x[2] = (
-        x[0] + 0.5 * (position[0] + r_x),
-        x[1] + 0.5 * (position[1] + r_y),
-        x[2] + 0.5 * (position[2] + r_z),
-    )
+        cosine, sine = math.sin(angle) / angle, (math.cos(angle) - 1.0) / angle  # means of these, back from the end
+        r = about((v[3] / spin, v[4] / spin, v[5] / spin), cosine, sine, r)
+    for c in range(3):
+        x[c] += 0.5 * (position[c] + r[c])

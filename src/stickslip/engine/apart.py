@@ -31,7 +31,7 @@ from stickslip.engine.ahead import DEEP, GROWS, NOTABLE, first_of_pair
 from stickslip.engine.prepare import approach, fill_nodes, let_go, measure
 from stickslip.engine.rows import FOUND, NEEDED
 from stickslip.engine.sweep import cone_distance
-from stickslip.friction.terms import recovered
+from stickslip.friction.terms import recovered, rigid
 from stickslip.jit import bare
 
 ROUNDS, SWEEPS = 10, 300  # of (1) at most, and of Gauss–Seidel in each
@@ -104,7 +104,8 @@ def overlaps(law, work, seen):
         a, b = ahead.shape_a[k], ahead.shape_b[k]
         at = first_of_pair(contacts, work.count[FOUND], at, a, b)
         notable = NOTABLE * min(thickness(width, radius, body[a]), thickness(width, radius, body[b]))
-        let_be[k], m = notable, at
+        stiffness = work.surfaces.stiffness[work.surfaces.material[a], work.surfaces.material[b]]
+        let_be[k], m = notable if rigid(law, stiffness) else math.inf, at
         while m < work.count[FOUND] and contacts.shape_a[m] == a and contacts.shape_b[m] == b:
             if contacts.feature[m] < AT_THE_END:
                 let_be[k] = max(let_be[k], -min(contacts.gap[m] - law.h * recovered(law, contacts.gap[m]), 0.0))

@@ -33,9 +33,10 @@ from stickslip.engine.ahead import MOST_LOOKS, put
 from stickslip.engine.ahead import NOTABLE as NOTABLE_OVERLAP
 from stickslip.engine.apart import least_thickness, part, thickness
 from stickslip.engine.prepare import copy, hold_free
+from stickslip.engine.rims import lessen, may_have
 from stickslip.engine.rows import ACTIVE, BOUNCED, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, LOOKS, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
-from stickslip.friction.terms import GAP, TAKES_PART, bounced_share
+from stickslip.friction.terms import NOTHING, TAKES_PART, bounced_share
 from stickslip.jit import bare, inlined
 from stickslip.problems.contact_states import OPEN, state_of
 from stickslip.solvers.status import SOLVED, Status
@@ -125,7 +126,7 @@ def share_out(state, rules, work):
     mark_hit(
         n, rows.body, rows.jacobian, work.free, work.moving, law.scale, rules.euler, rules.law, rules.tol,
         law.restitution, work.contacts.gap, rows.found, work.islands.of_block, work.islands.leans, law.before,
-        answer.p, answer.v, work.gain, share, answer.after,
+        law.rolls, law.runs, answer.p, answer.v, work.gain, share, answer.after,
     )  # fmt: skip
     if work.count[BOUNCED] > 0:
         keep_apart(
@@ -152,8 +153,12 @@ def finish(state, rules, work, memory, record, k):
         answer.state, rules.tol, law.mu, law.scale, answer.p, answer.after, work.frame,
     )  # fmt: skip
     record.worst[k] = worst_of(n, rules.swept, rows.found, law.mu, law.shift, law.scale, answer.p, answer.u, work.wrong)
-    deep = not rules.euler and rules.law.stabilised == GAP and ends_deep(rules, work)
-    if held.wanted.size == 0 and not deep:
+    deep = rules.law.stabilised != NOTHING and ends_deep(rules, work)
+    rolls = may_have(
+        n, rows.body, held.tree.node, work.moving, law.rolls, work.contacts.gap, rows.found, rules.law, bodies, state,
+        answer.v, answer.p, work.energy,
+    )  # fmt: skip
+    if held.wanted.size == 0 and not deep and not rolls:
         move_and_note(bodies, state, h, answer.v, share, record, k)
     else:
         if deep:
@@ -169,6 +174,8 @@ def finish(state, rules, work, memory, record, k):
             put(work.trial, state)
             return False
         arrive(bodies, state, answer.v)
+        if rolls:
+            lessen(bodies, state, work.energy)
     remember(
         memory, work.contacts, n, m, rows.found, rows.number, rows.frame, held.bounded, work.islands.of_block,
         work.islands.swept, work.islands.hard, answer.waited, answer.start, answer.p,
@@ -190,7 +197,7 @@ def finish(state, rules, work, memory, record, k):
                 return False
             if work.count[STATUS] == SOLVED or not far <= rules.accept:
                 work.count[STATUS] = INEXACT if far <= rules.accept else STALLED
-    if held.wanted.size > 0 or deep:
+    if held.wanted.size > 0 or deep or rolls:
         for b in range(share.size):
             note_body(record, k, b, state)
     note(record, k, work.count, work.residual[0], work.wrong, held.impulse)
@@ -261,8 +268,8 @@ def find_leaning(n, body, free, island, p, leans):
 
 @bare
 def mark_hit(
-    n, body, J, free, moving, scale, euler, law, tol, restitution, gap, found, island, leans, u, p, v, gain, share,
-    after,
+    n, body, J, free, moving, scale, euler, law, tol, restitution, gap, found, island, leans, u, rolls, runs, p, v,
+    gain, share, after,
 ):  # fmt: skip
     """Which bodies move with v⁺ or another share of it, and not with ½ (v + v⁺): their shares; the rest is UNMARKED.
     The velocities u⁺ of the contacts are filled in.
@@ -272,7 +279,7 @@ def mark_hit(
     than the rest speed, where it would gain, and where two free bodies push each other, which keeps their angular
     momentum; and if the formulation steps as its paper does (`euler`), wherever a contact pushes. A body that bounces,
     in an island that does not keep its angular momentum anyway, moves by the greatest share of v⁺ that its bounces ask
-    for (friction/terms.py), unless one of the former asks for all of it.
+    for (friction/terms.py), unless one of the former asks for all of it. A rim that rolls asks for nothing.
     """
     for b in range(share.size):
         share[b], gain[b] = UNMARKED, 0.0
@@ -281,11 +288,13 @@ def mark_hit(
         power, speed, impulse, slip = 0.0, 0.0, 0.0, 0.0
         for c in range(D):  # friction bounded by the step before acts without a normal impulse too
             x, at = p[D * i + c], D * i + c
-            after[at] = velocity_of(body, J, moving, i, c, v)
+            after[at] = velocity_of(body, J, moving, i, c, v) + runs[at]
             power += 0.5 * x * (u[at] + after[at])
             impulse += abs(x)
             slip += abs(u[at]) + abs(after[at])
         if not impulse > ROUNDING * scale[i] ** 2 * slip:
+            continue
+        if rolls[i]:
             continue
         a, b = body[i, 0], body[i, 1]
         if restitution[i] > 0.0 and leans[island[i]]:

@@ -7,7 +7,7 @@
 
 Contacts are looked for as far as bodies may come at the speed they have. One that is hit in this step may come further,
 into what was no part of it: then the step is made again, with what that body meets on its way. So it is where bodies
-that turn would end in each other (engine/ahead.py).
+that turn would end in each other (engine/ahead.py), and where a body is hit that was taken to roll (engine/rims.py).
 
 Where an island must be solved outside (a formulation that is no cone problem, a solver of the user's, sweeps that are
 too slow) the loop returns, and is called again with its impulses in place. It also returns where friction is a function
@@ -21,7 +21,7 @@ from enum import IntEnum
 
 from stickslip.collision.broadphase import find_contacts
 from stickslip.dynamics.held import row_rate, set_out, try_to_fasten
-from stickslip.dynamics.motion import comes_further, move
+from stickslip.dynamics.motion import MEAN, comes_further, move
 from stickslip.engine.ahead import MOST_LOOKS, note_missed, set_off, turns_notably
 from stickslip.engine.finish import end_velocities, find_shares, finish
 from stickslip.engine.impacts import lowers
@@ -44,7 +44,7 @@ from stickslip.engine.rows import (
     TRIES,
 )
 from stickslip.engine.settle import TO_ACCEPT, TO_TOL, UNSOLVED, settle
-from stickslip.friction.terms import GAP
+from stickslip.friction.terms import NOTHING
 from stickslip.jit import bare
 from stickslip.solvers.status import SOLVED, Status
 
@@ -69,12 +69,13 @@ def march(state, rules, work, memory, record, first, island):
     `island`, unless that is FRESH or LOOK. Returns the steps in the record and why it ended."""
     count = work.count
     if island == LOOK:
-        count[LIMITS], count[MISSED] = 1, 0
+        count[LIMITS], count[MISSED], work.stopped[:] = 1, 0, False
         return 0, DONE if prepare(state, rules, work, memory) else NO_ROOM
     for k in range(first, record.residual.size):
         if island == FRESH:
             if count[TRIES] > 0:
                 work.bodies.further[:] = 0.0
+            work.stopped[:] = False
             count[LIMITS] = count[TRIES] = count[LOOKS] = count[MISSED] = 0
         while True:
             if island == FRESH:
@@ -112,10 +113,11 @@ def march(state, rules, work, memory, record, first, island):
                 if find_contacts(state, work.bodies.reach, work.collision, work.ahead) > count[SEEN]:
                     continue  # once more, with what is met on the way
             find_shares(state, rules, work)
+            if any_stops(count[ACTIVE], work.rows.body, work.free, work.law.rolls, work.share, work.stopped):
+                continue  # once more, with what is hit
             if (
                 count[LOOKS] < MOST_LOOKS
-                and not rules.euler
-                and rules.law.stabilised == GAP
+                and rules.law.stabilised != NOTHING
                 and count[FOUND] > 0
                 and turns_notably(work.bodies, work.width, rules.law.h, work.answer.v)
             ):
@@ -129,8 +131,8 @@ def march(state, rules, work, memory, record, first, island):
                 seen = find_contacts(work.trial, work.gain, work.collision, work.ahead)
                 missed = count[MISSED]
                 count[MISSED] = note_missed(
-                    work.collision.kind, state, work.trial, rules.law.h, work.answer.v, work.width, work.surfaces.body,
-                    work.contacts, count[FOUND], work.ahead, seen, count[MISSED], work.missed,
+                    state, work.trial, rules.law, work.answer.v, work.width, work.surfaces, work.contacts, count[FOUND],
+                    work.ahead, seen, count[MISSED], work.missed,
                 )  # fmt: skip
                 if count[MISSED] > missed:
                     continue  # once more, with what it ends in
@@ -162,13 +164,25 @@ def any_comes_further(n, body, joints, bodies, h, v):
 
 
 @bare
+def any_stops(n, body, free, rolls, share, stopped):
+    """Which bodies do not move as what rolls does, of those that are taken to roll?"""
+    more = False
+    for i in range(n):
+        for side in range(2):
+            b = body[i, side]
+            if rolls[i] and free[b] and share[b] != MEAN:
+                stopped[b] = more = True
+    return more
+
+
+@bare
 def once_more(work, island):
     """Must an island that bounces be solved again, lest it gain energy (engine/impacts.py)?"""
     rows, law, answer, islands = work.rows, work.law, work.answer, work.islands
     return lowers(
         islands.member[islands.start[island] : islands.start[island + 1]], work.count[ACTIVE], island, rows.body,
-        rows.jacobian, rows.start, rows.place, rows.G, answer.free, law.target, law.before, answer.p, answer.z,
-        islands.tried, islands.share, islands.first, law.q,
+        rows.jacobian, rows.start, rows.place, rows.G, answer.free, law.target, law.before, law.runs, answer.p,
+        answer.z, islands.tried, islands.share, islands.first, law.q,
     )  # fmt: skip
 
 

@@ -116,7 +116,7 @@ def rows_of(
     gather(
         members, k, work.rows.found, work.rows.body, work.rows.jacobian, contacts.shape_a, contacts.shape_b,
         contacts.gap, contacts.point, surfaces.material, surfaces.friction_static, surfaces.restitution,
-        surfaces.patch, law.q, law.before, law.lower, law.upper, law.mu, law.sliding, law.compliance_tangent,
+        surfaces.patch, law.q, law.before, law.runs, law.lower, law.upper, law.mu, law.sliding, law.compliance_tangent,
         law.damped, law.restitution, answer.free, answer.start, bool(rules.law.answers),
         found, sliding, numbers, vectors, tangents, point, whole, bounds,
     )  # fmt: skip
@@ -160,8 +160,8 @@ def contacts_among(members: Indices, n: int) -> int:
 
 @kernel
 def gather(
-    members, k, found, body, J, shape_a, shape_b, gap, point, material, static, restitution, patch, q, before, lower,
-    upper, mu, sliding, soft, damped, bounced, free, start, answers,
+    members, k, found, body, J, shape_a, shape_b, gap, point, material, static, restitution, patch, q, before, runs,
+    lower, upper, mu, sliding, soft, damped, bounced, free, start, answers,
     number, slides, numbers, vectors, tangents, places, whole, bounds,
 ):  # fmt: skip
     """The fields of ActiveRows, of k contacts and the joint rows behind them; those of the last line are filled."""
@@ -179,7 +179,8 @@ def gather(
         for c in range(D):
             at = D * i + c
             vectors[0, x, c], vectors[1, x, c] = before[at], start[at]
-            whole[0, D * x + c], whole[1, D * x + c] = q[at], contact_velocity(body, J, i, c, free) - before[at]
+            whole[0, D * x + c] = q[at]
+            whole[1, D * x + c] = contact_velocity(body, J, i, c, free) + runs[at] - before[at]
         for c in range(D - 1):
             tangents[0, x, c] = before[D * i + 1 + c]
             tangents[1, x, c] = -(soft[i] * start[D * i + 1 + c] + damped[i] * before[D * i + 1 + c])

@@ -3,8 +3,8 @@
 free motion    where forces, gyroscopic terms, efforts and joints would take the bodies; what motors want
 look           what touches, and which contacts take part (friction/terms.py)
 rows           J of each contact, and its G: J L, through joints where there are some
+recall         the impulses of the step before, and what rolls on its rim (engine/rims.py)
 law            d, ε, μ of each contact, W_ii of each block
-recall         the impulses of the step before
 islands        blocks that hang together through bodies that move
 """
 
@@ -21,7 +21,7 @@ from stickslip.dynamics.joints import asked, is_limit
 from stickslip.dynamics.motion import free_motion, orient, orient_all
 from stickslip.dynamics.taut import slow
 from stickslip.engine.impacts import WHOLE, hand_on
-from stickslip.engine.rims import run_round
+from stickslip.engine.rims import roll_rims
 from stickslip.engine.rows import ACTIVE, BOUNCED, BOUNDED, FOUND, ISLANDS, LIMITS, MISSED, NEEDED, SEEN
 from stickslip.friction.terms import (
     GAP,
@@ -80,6 +80,15 @@ def prepare(state, rules, work, memory):
             rows.jacobian,
         )  # fmt: skip
     count[BOUNDED] = m
+    recall(
+        n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.moved, answer.waited,
+        answer.start, answer.trend, answer.p,
+    )  # fmt: skip
+    rolling = not rules.euler and rules.law.stabilised == GAP
+    roll_rims(
+        n, rolling, work.free, work.stopped, work.collision, contacts, rows, state, rules.law, answer.start, law.rolls,
+        law.runs,
+    )  # fmt: skip
     count[NEEDED] = measure(n + m, work.free, held.tree.node, held.tree.path, rows.body)
     if count[NEEDED] > rows.place.size:
         return False
@@ -107,15 +116,6 @@ def prepare(state, rules, work, memory):
         invert_again(n, law.own, law.mu, law.inverse)
         for i in range(n + m):
             work.islands.tried[i], work.islands.share[i] = WHOLE, 1.0
-    recall(
-        n, m, memory, contacts, rows.found, rows.number, rows.frame, answer.known, answer.moved, answer.waited,
-        answer.start, answer.trend, answer.p,
-    )  # fmt: skip
-    if not rules.euler and rules.law.stabilised == GAP:
-        roll_rims(
-            n, work.collision, contacts, rows.found, rows.body, work.moving, rows.frame, bodies.gravity,
-            state.velocity, h, law.restitution, law.before, answer.start, law.q,
-        )  # fmt: skip
     count[ISLANDS] = part_islands(n + m, work.free, held.tree.group, rows.body, work.islands)
     return True
 
@@ -294,13 +294,13 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         k = rows.found[i]
         a, b = surfaces.material[contacts.shape_a[k]], surfaces.material[contacts.shape_b[k]]
         for c in range(D):
-            law.q[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, free)
-            law.before[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, before)
+            law.q[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, free) + law.runs[D * i + c]
+            law.before[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, before) - law.runs[D * i + c]
         u = law.before[D * i : D * i + D]
         slip = slip_of(u[1], u[2] if D > 2 else 0.0, u[3] if D > 3 else 0.0, surfaces.patch[a, b])
         e = surfaces.restitution[a, b]
         told = contacts.feature[k] >= AT_THE_END
-        bouncing = not told and bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
+        bouncing = not (told or law.rolls[i]) and bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
         law.restitution[i] = e if bouncing else 0.0
         d, law.compliance[i] = normal_terms(
             numbers, contacts.gap[k], e, u[0], bouncing, surfaces.stiffness[a, b], surfaces.damping[a, b]
@@ -317,25 +317,6 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         )
         law.shift[i] = 0.0 if associated else law.mu[i]
         law.q[D * i] += d
-
-
-@bare
-def roll_rims(n, collision, contacts, found, body, moving, frame, gravity, velocity, h, restitution, before, p, q):
-    """What rims that roll on planes that do not move add to the velocities of their contacts (engine/rims.py)."""
-    D = q.size // body.shape[0]
-    for i in range(n):
-        k = found[i]
-        for side in range(2):
-            a, b = contacts.shape_a[k], contacts.shape_b[k]
-            if side == 1:
-                a, b = b, a
-            if not moving[body[i, 1 - side]]:
-                f, at, v, sign = contacts.feature[k], D * i, velocity[body[i, side]], 1.0 - 2.0 * side
-                u = 0.0 if restitution[i] > 0.0 else before[at]  # what bounces parts as its law says
-                run_round(
-                    collision.kind, collision.table, a, b, sign, f, h, gravity, v, frame[i], u, p[at : at + D],
-                    q[at : at + D],
-                )  # fmt: skip
 
 
 @bare

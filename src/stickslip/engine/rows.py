@@ -114,12 +114,14 @@ class Law(NamedTuple):
     lower: Floats  # (nb,)   of joint rows
     upper: Floats  # (nb,)
     sliding: Booleans  # (nb,)
-    before: Floats  # (D nb,)   velocities at the start
+    before: Floats  # (D nb,)   velocities at the start, where it touches then
     restitution: Floats  # (nb,)   of a contact that bounces, else 0
     target: Floats  # (nb,)   τ of engine/impacts.py of a contact that bounces
     own: Floats  # (d², nb)   W_ii with ε, entries by rows; d = min(D, 3)
     inverse: Floats  # (nb, 9)   of it where that is of use, see solvers/nsgs.py
     scale: Floats  # (nb,)   √ρ, ρ = d / tr W_ii: makes impulses and velocities comparable
+    rolls: Booleans  # (nb,)   whether it is a rim that rolls on a plane
+    runs: Floats  # (D nb,)   e of engine/rims.py, of those
 
 
 class Answer(NamedTuple):
@@ -189,6 +191,8 @@ class Work(NamedTuple):
     share: Floats  # (nb,)   of its velocity at the end of the step in that by which a body moves
     gain: Floats  # (nb,)   room
     width: Floats  # (nb,)   see engine/ahead.py
+    stopped: Booleans  # (nb,)   whether it does not roll in this step, see engine/rims.py
+    energy: Floats  # (nb,)   that it may have in the end where it rolls
     trial: State  # room for bodies at the end of a step
     frame: Floats  # (3, 3)   room
     bodies: Bodies
@@ -269,6 +273,8 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         share=np.zeros(bodies),
         gain=np.zeros(bodies),
         width=least_widths(model),
+        stopped=np.zeros(bodies, np.bool_),
+        energy=np.zeros(bodies),
         trial=State(np.zeros((bodies, 3)), np.zeros((bodies, 4)), np.zeros((bodies, 6))),
         frame=np.zeros((3, 3)),
         bodies=motion,
@@ -317,7 +323,8 @@ def room_for_contacts(D: int, motion: Bodies, held: Held, capacity: int, reach: 
         numbers(blocks, 2, D, 6), integers(blocks + 1), integers(reach), numbers(reach, D, 6),
     )  # fmt: skip
     law: dict[str, Any] = {name: numbers(blocks) for name in Law._fields}
-    law |= {"q": numbers(size), "before": numbers(size), "sliding": np.zeros(blocks, np.bool_)}
+    law |= {name: numbers(size) for name in ("q", "before", "runs")}
+    law |= {name: np.zeros(blocks, np.bool_) for name in ("sliding", "rolls")}
     law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
     answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
     answer |= {name: numbers(bodies, 6) if joints else motion.v for name in ("free", "v")}

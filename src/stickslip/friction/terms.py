@@ -92,10 +92,22 @@ def normal_terms(law, gap, restitution, u_n, bouncing, stiffness, damping):
         return 0.0, 0.0
     if law.stabilised == GAP:
         return (gap / law.h if gap > TOUCHING else recovered(law, gap)), 0.0
-    k = stiffness if law.stiffness < 0.0 else law.stiffness
+    k = spring(law, stiffness)
     b = damping if law.damping < 0.0 else law.damping
     share = 1.0 / law.h if k == math.inf else k / (law.h * k + b)
     return share * gap, compliance(law.h, k, b)
+
+
+@kernel
+def spring(law, stiffness):
+    """The stiffness of a normal, between surfaces that have this one."""
+    return stiffness if law.stiffness < 0.0 else law.stiffness
+
+
+@kernel
+def rigid(law, stiffness):
+    """Does a step keep what touches there from going into each other?"""
+    return law.stabilised == GAP or (law.stabilised == SPRINGS and spring(law, stiffness) == math.inf)
 
 
 @kernel
