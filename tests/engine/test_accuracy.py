@@ -146,3 +146,28 @@ def test_bad_settings_are_refused(settings, message):
         ss.simulate(heap(1), 0.01, 0.005, **settings)
     with pytest.raises(InputError, match=message):
         ss.Simulation(heap(1), 0.005, **settings)
+
+
+def pressed(**surface):
+    """A cube of 10 cm on the floor, and a plate that comes down with 0.5 m/s from 5 cm above it."""
+    scene = ss.Scene()
+    scene.add_plane(**surface)
+    cube = scene.add_box(0.1, mass=1.0, position=(0, 0, 0.05), **surface)
+    scene.add_box((1, 1, 0.1), moving=True, position=(0, 0, 0.2), velocity=(0, 0, -0.5), **surface)
+    return scene, cube
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_what_is_pressed_from_two_sides_is_said_to_be(friction, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ss.StepFailed, match=r"impulses grow .* pressed from two sides; springs, those of Comp"):
+        ss.simulate(pressed(friction=friction)[0], 0.2, 5e-3)
+
+
+def test_what_is_pressed_from_two_sides_gives_way_by_its_springs():
+    """Four springs k below and four above, pressed together by d in all: 4 k (x - y) = m g with x + y = d."""
+    k, h = 1e5, 1e-3
+    scene, cube = pressed(stiffness=k, damping=1e3)
+    run = ss.simulate(scene, 0.11, h, friction=ss.CompliantCone())
+    below = 0.5 * (0.5 * (0.11 - 0.1) + 9.81 / (4 * k))
+    assert abs(0.05 - run.position(cube)[-1, 2] - below) < 0.05 * below

@@ -36,6 +36,7 @@ from stickslip.engine.engine import (
     checked_solver,
 )
 from stickslip.engine.march import Ended
+from stickslip.engine.outside import strained
 from stickslip.engine.recorder import CONTACT, Checkpoint, Header, Recorder
 from stickslip.engine.rows import ACTIVE, FOUND, Memory, Record, no_memory
 from stickslip.engine.running import Chunk, count_steps, in_words, not_finite, recorded, step_failed, told
@@ -354,4 +355,7 @@ def failure(engine: Engine, names: tuple[str, ...], stopped: StepNotSolved, save
         worst = work.rows.found[contacts[int(np.argmax(errors))]]
         a, b = (names[engine.model.shape_body[shape[worst]]] for shape in work.contacts[:2])
         where = f"; the worst contact is {worst}, between {a!r} and {b!r}"
+        if strained(answer.problem, answer.x):
+            where += "; impulses grow without bound, as where a body is pressed from two sides; springs, those of "
+            where += "CompliantCone(), give way"
     return step_failed(answer, engine.made, f"at time {engine.time:g} s", where, save)
