@@ -5,8 +5,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import stickslip as ss
+from stickslip.dynamics.held import hold, rates
+from stickslip.engine.engine import Engine
+from stickslip.engine.finish import begin
+from stickslip.engine.rims import energy_of
+from stickslip.engine.taken_back import take_back
+from stickslip.scene.compile import compile_scene
 
 PLANK = 0.25
 
@@ -147,10 +154,7 @@ def test_a_chain_that_whirls_gains_nothing(rate):
     assert share.min() >= 0.99
 
 
-@pytest.mark.parametrize(("links", "mass"), [(4, 1.0), (8, 4.3)])
-def test_a_wrecking_ball_that_is_caught_by_its_chain_gains_nothing(links, mass):
-    """It flies over the top, falls, and the chain of light links comes to be straight at 3 m/s. Positions that fit were
-    sought too far away: it gained 13 % of its energy at one of these moments, 90 % in other scenes."""
+def wrecking_ball(links, mass, speed):
     scene, top, previous = ss.Scene(), 0.8, None
     for k in range(links):
         z = top - 0.035 * k - 0.02
@@ -158,8 +162,80 @@ def test_a_wrecking_ball_that_is_caught_by_its_chain_gains_nothing(links, mass):
         scene.add_ball(link, previous, position=(0, 0, z + 0.0175))
         previous = link
     end = top - 0.035 * links
-    ball = scene.add_sphere(0.05, mass=mass, position=(0, 0, end - 0.05), velocity=(3.0, 0, 0))
+    ball = scene.add_sphere(0.05, mass=mass, position=(0, 0, end - 0.05), velocity=(speed, 0, 0))
     scene.add_ball(ball, previous, position=(0, 0, end + 0.002))
-    run = ss.simulate(scene, 2.0, 5e-3)
+    return scene
+
+
+@pytest.mark.parametrize("start", range(5))
+@pytest.mark.parametrize(("links", "mass"), [(4, 1.0), (8, 4.3)])
+def test_a_wrecking_ball_that_is_caught_by_its_chain_gains_nothing(links, mass, start):
+    """It flies over the top, falls, and the chain of light links comes to be straight at 3 m/s. Positions that fit were
+    sought too far away: it gained 13 % of its energy at one of these moments, 90 % in other scenes.
+
+    The way is chaotic, so each of some starts beside each other goes its own. Heavy balls brace the links: what turns
+    with them keeps some energy for a few steps and gives it back, which is no gain."""
+    run = ss.simulate(wrecking_ball(links, mass, 3.0 + 1e-9 * start), 2.0, 5e-3)
     energy, most = np.asarray(run.energy), np.asarray(run.kinetic).max()
-    assert (energy - np.minimum.accumulate(energy)).max() < 0.015 * most
+    anew = [energy[k] - energy[max(0, k - 10) : k].max() for k in range(1, energy.size)]
+    assert max(anew) < 0.015 * most
+    assert energy.max() - energy[0] < 0.015 * most
+
+
+def flail(anchored, planar):
+    """Three bodies of different mass on two joints, the first on the world too or on nothing."""
+    scene = ss.Scene(planar=planar)
+    at = (lambda x: (x, 0.0)) if planar else (lambda x: (x, 0.2 * x * x, 0.0))
+    bodies = [scene.add_box((0.3, 0.1, 0.2), mass=1.0 + k, position=at(0.4 * k)) for k in range(3)]
+    hold = scene.add_hinge if planar else scene.add_ball
+    for a, b in pairwise(bodies):
+        hold(a, b, position=at(0.2 + 0.4 * a.index))
+    if anchored:
+        hold(bodies[0], None, position=at(-0.2))
+    scene.apply(bodies[2], force=(0.3, 2.0) if planar else (0.3, 0.7, 2.0))
+    return scene
+
+
+def momenta(model, state):
+    """Of all bodies: linear, and angular about the origin."""
+    linear, angular = np.zeros(3), np.zeros(3)
+    for b in np.flatnonzero(model.inverse_mass[:, 0] > 0):
+        R = Rotation.from_quat(state.quaternion[b], scalar_first=True).as_matrix()
+        p = model.mass[b] * state.velocity[b, :3]
+        linear += p
+        angular += np.cross(state.position[b], p) + R @ model.inertia[b] @ R.T @ state.velocity[b, 3:]
+    return linear, angular
+
+
+@pytest.mark.parametrize("planar", [False, True])
+@pytest.mark.parametrize("anchored", [False, True])
+def test_what_is_taken_back_is_the_gain_and_no_momentum(anchored, planar):
+    """By what a group has too much, to rounding; afloat it keeps its momenta, and its joints hold as before."""
+    model, state, drives = compile_scene(flail(anchored, planar))
+    engine = Engine(model, state, drives, 1e-3, ss.Coulomb(), "auto", 1e-8, False)
+    held, bodies, h = engine.work.held, engine.work.bodies, 1e-3
+    if not anchored:  # a motion as one, which any group has, and more below
+        spin = np.array([0.0, 1.3, 0.0]) if planar else np.array([0.4, 1.3, -0.6])
+        state.velocity[:, :3] = np.array([0.5, 0.0, -0.2]) + np.cross(spin, state.position)
+        state.velocity[:, 3:] = spin
+    begin(state, engine.rules, engine.work, engine.memory)
+    push = np.random.default_rng(0).normal(size=state.velocity.shape) * (model.inverse_mass[:, :1] > 0)
+    if planar:
+        push[:, [1, 3, 5]] = 0.0
+    state.velocity[:] += push
+    rates(held, state.velocity, False)
+    hold(held, 1.0, state.velocity)  # to joints again
+    before, told = state.copy(), momenta(model, state)
+    before.velocity[:] *= 0.999
+    free, room = np.flatnonzero(model.inverse_mass[:, 0] > 0), np.zeros((2, model.kind.size))
+    had, has = (sum(energy_of(bodies, each, b) for b in free) for each in (before, state))
+    after = state.copy()
+    none = np.zeros((0, 2), np.int64), np.zeros((0, 2, 3, 6)), np.zeros(0)
+    take_back(0, 0, *none, h, held, bodies, before, after, *room, np.zeros(3, np.int64))
+    assert has > had
+    assert sum(energy_of(bodies, after, b) for b in free) == pytest.approx(had, rel=1e-12)
+    rates(held, after.velocity, False)
+    assert np.abs(held.wanted).max() < 1e-12
+    if not anchored:
+        for x, y in zip(momenta(model, after), told, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)

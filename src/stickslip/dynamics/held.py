@@ -352,14 +352,15 @@ def set_out(held, state, h, v, shares):
 @bare
 def fasten(held, state, h, v):
     """(2): correct the positions, which have moved already. d / h is added to v (nb, 6); then what was wrong at the
-    start is taken back, which gives no speed."""
+    start is taken back, which gives no speed. Returns whether rows have turned so far that others had to be taken."""
     rows, before, misfit = held.rows, held.before, 0.0
     for i in range(before.size):
         before[i] = rows.error[i] if rows.compliance[i] == 0.0 and abs(rows.error[i]) > NOTABLE else 0.0
         misfit = max(misfit, abs(before[i]))
-    correct(held, state, h, 1.0, 1.0 / h, v)
+    far = correct(held, state, h, 1.0, 1.0 / h, v)
     if misfit > 0.0:
         correct(held, state, h, 1.0 - RECOVERY, 0.0, v)
+    return far
 
 
 @bare
@@ -396,7 +397,8 @@ def try_to_fasten(held, trial):
 @bare
 def correct(held, state, h, kept, speed, v):
     """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v,
-    unless bodies must be braced on the way: what comes to be taut in a step is stopped, and does not bounce."""
+    unless bodies must be braced on the way: what comes to be taut in a step is stopped, and does not bounce. Returns
+    whether rows other than those at the start were needed."""
     tree, rows, wanted, last, turned, stopped = held.tree, held.rows, held.wanted, np.inf, 0, False
     for k in range(tree.size.size):
         b = tree.body[k]
@@ -431,6 +433,7 @@ def correct(held, state, h, kept, speed, v):
         if b >= 0 and not stopped:
             for r in range(6):
                 v[b, r] += speed * (held.way[b, r] - held.set_out[b, r])
+    return turned > 0
 
 
 @bare

@@ -36,6 +36,7 @@ from stickslip.engine.prepare import copy, hold_free
 from stickslip.engine.rims import lessen, may_have
 from stickslip.engine.rows import ACTIVE, BOUNCED, BOUNDED, FOUND, ISLAND, ITERATIONS, JOINT, LOOKS, METHOD, STATUS
 from stickslip.engine.sweep import cone_distance
+from stickslip.engine.taken_back import take_back
 from stickslip.friction.terms import NOTHING, TAKES_PART, bounced_share
 from stickslip.jit import bare, inlined
 from stickslip.problems.contact_states import OPEN, state_of
@@ -169,7 +170,7 @@ def finish(state, rules, work, memory, record, k):
         move(bodies, state, h, answer.v, share)
         if held.wanted.size > 0:
             halve(held, answer.free, answer.v, share)
-            fasten(held, state, h, answer.v)
+            far = fasten(held, state, h, answer.v)
         if deep and not part(state, rules.law, work):
             put(work.trial, state)
             return False
@@ -185,6 +186,11 @@ def finish(state, rules, work, memory, record, k):
         articulate_braced(held, state, h, memory.joint, state.velocity)
         rates(held, state.velocity, False)
         hold(held, 1.0, state.velocity)
+        if far:
+            take_back(
+                n, m, rows.body, rows.jacobian, answer.p, h, held, bodies, work.trial, state, work.gain, work.energy,
+                work.islands.integers,
+            )  # fmt: skip
         follow(held, state)
         row, far = loosest(held, bodies.radius)
         if not far <= rules.tol:

@@ -188,20 +188,29 @@ def pivot(A, j, swaps):
 
 @bare
 def substitute(LU, swaps, b):
-    """b <- A⁻¹ b, with the factors of `eliminate`."""
+    """b <- A⁻¹ b, with the factors of `eliminate`, two rows at a time: their sums do not wait for each other."""
     n = b.size
     for j in range(n):
         b[j], b[swaps[j]] = b[swaps[j]], b[j]
-    for i in range(n):
-        total = b[i]
+    for i in range(0, n - 1, 2):
+        first, second, x, y = LU[i], LU[i + 1], b[i], b[i + 1]
         for j in range(i):
-            total -= LU[i, j] * b[j]
-        b[i] = total
-    for i in range(n - 1, -1, -1):
-        total = b[i]
-        for j in range(i + 1, n):
-            total -= LU[i, j] * b[j]
-        b[i] = total / LU[i, i]
+            x -= first[j] * b[j]
+            y -= second[j] * b[j]
+        b[i], b[i + 1] = x, y - second[i] * x
+    odd = n % 2
+    if odd == 1:
+        last, x = LU[n - 1], b[n - 1]
+        for j in range(n - 1):
+            x -= last[j] * b[j]
+        b[n - 1] = x / last[n - 1]
+    for i in range(n - odd - 2, -1, -2):
+        first, second, x, y = LU[i], LU[i + 1], b[i], b[i + 1]
+        for j in range(i + 2, n):
+            x -= first[j] * b[j]
+            y -= second[j] * b[j]
+        b[i + 1] = y / second[i + 1]
+        b[i] = (x - first[i + 1] * b[i + 1]) / first[i]
 
 
 # sparse
