@@ -224,7 +224,7 @@ def test_what_is_taken_back_is_the_gain_and_no_momentum(anchored, planar):
         push[:, [1, 3, 5]] = 0.0
     state.velocity[:] += push
     rates(held, state.velocity, False)
-    hold(held, 1.0, state.velocity)  # to joints again
+    hold(held, state.velocity, held.impulse)  # to joints again
     before, told = state.copy(), momenta(model, state)
     before.velocity[:] *= 0.999
     free, room = np.flatnonzero(model.inverse_mass[:, 0] > 0), np.zeros((2, model.kind.size))

@@ -120,9 +120,12 @@ class Held(NamedTuple):
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
     way: Floats  # (nb, 6)   how far a body moves in this step, ½ h (v + v⁺) + d
-    set_out: Floats  # (nb, 6)   the same without d
+    bent: Floats  # (nb, 6)   d of this step, or of a trial of it
     pose: Floats  # (nb, 7)   where it was at its start
-    before: Floats  # (nr,)   errors at the start of the step
+    before: Floats  # (nr,)   errors at the start of the step that are worth taking back
+    start: Floats  # (nr,)   errors at its start, while a trial has others
+    nu: Floats  # (nr,)   ν of (2)
+    last: Floats  # (1,)   the largest error before the last correction; 0 where none is left to make
     placement: Placement
     turned: Floats  # (3,)
 
@@ -146,7 +149,7 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
         subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
         coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, matrices(6), matrices(3),
         matrices(3), matrices(3), np.zeros(bodies), np.zeros(count), np.zeros(count), vectors(6), vectors(6),
-        vectors(6), vectors(7), np.zeros(count), unplaced(), np.zeros(3),
+        vectors(6), vectors(7), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(1), unplaced(), np.zeros(3),
     )  # fmt: skip
 
 
@@ -284,8 +287,8 @@ def row_rate(rows, i, v):
 
 
 @bare
-def hold(held, share, v):
-    """v <- v + Δv with M Δv = Gᵀ λ, G Δv + Σ λ = -wanted; λ, times `share`, is added to the impulses."""
+def hold(held, v, impulse):
+    """v <- v + Δv with M Δv = Gᵀ λ, G Δv + Σ λ = -wanted; λ is added to the impulses."""
     tree, x = held.tree, held.factors.x
     for group in range(tree.group_start.size - 1):
         begin, end = tree.group_start[group], tree.group_start[group + 1]
@@ -301,7 +304,7 @@ def hold(held, share, v):
                     v[b, r] += x[k, r]
             else:
                 for r in range(tree.size[k]):
-                    held.impulse[tree.first_row[k] + r] += share * x[k, r]
+                    impulse[tree.first_row[k] + r] += x[k, r]
             for r in range(6):
                 x[k, r] = 0.0
 
@@ -335,7 +338,7 @@ def group_share(tree, begin, end, shares):
 
 @bare
 def set_out(held, state, h, v, shares):
-    """Note where the bodies of joints are, and how far they will move without d."""
+    """Note where the bodies of joints are, and how far they will move but for d."""
     tree = held.tree
     for k in range(tree.size.size):
         b = tree.body[k]
@@ -350,48 +353,76 @@ def set_out(held, state, h, v, shares):
 
 
 @bare
-def fasten(held, state, h, v):
-    """(2): correct the positions, which have moved already. d / h is added to v (nb, 6); then what was wrong at the
-    start is taken back, which gives no speed. Returns whether rows have turned so far that others had to be taken."""
-    rows, before, misfit = held.rows, held.before, 0.0
-    for i in range(before.size):
-        before[i] = rows.error[i] if rows.compliance[i] == 0.0 and abs(rows.error[i]) > NOTABLE else 0.0
-        misfit = max(misfit, abs(before[i]))
+def fasten(held, state, h, v, tried):
+    """(2): correct the positions, which have moved already, going on from the trial of the same step where there was
+    one. d / h is added to v (nb, 6); then what was wrong at the start is taken back, which gives no speed. Returns
+    whether rows have turned so far that others had to be taken."""
+    if tried:
+        go_the_way(held, state)
+    else:
+        start_out(held, state)
     far = correct(held, state, h, 1.0, 1.0 / h, v)
-    if misfit > 0.0:
-        correct(held, state, h, 1.0 - RECOVERY, 0.0, v)
+    for i in range(held.before.size):
+        if held.before[i] != 0.0:
+            begin_again(held)
+            correct(held, state, h, 1.0 - RECOVERY, 0.0, v)
+            break
     return far
 
 
 @bare
 def try_to_fasten(held, trial):
-    """(2) for a trial, whose bodies have moved already: positions alone, with the rows and factors as they are. Its d
-    is left in `set_out`. Returns whether joints hold then."""
-    rows, before, wanted, tree, set_out, way = held.rows, held.before, held.wanted, held.tree, held.set_out, held.way
-    largest = np.inf
-    for i in range(before.size):
-        before[i] = rows.error[i]
-    for k in range(tree.size.size):
-        if tree.body[k] >= 0:
-            for r in range(6):
-                set_out[tree.body[k], r] = -way[tree.body[k], r]
+    """The first corrections of (2), with the rows and factors at the start, for a trial whose bodies have moved
+    already. Returns whether joints hold then."""
+    rows, start, holds = held.rows, held.start, False
+    for i in range(start.size):
+        start[i] = rows.error[i]
+    start_out(held, trial)
     for _ in range(FEW_TURNS):
-        joint_errors(held.model, trial, rows, held.placement, held.turned)
-        largest = 0.0
-        for i in range(wanted.size):
-            holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
-            wanted[i] = rows.error[i] - before[i] if holds else 0.0
-            largest = max(largest, abs(wanted[i]))
-        if not largest > NOTABLE:
+        largest = misfit(held, trial, 1.0)
+        holds = not largest > NOTABLE
+        if holds or not largest < SLOW * held.last[0]:
             break
-        displace(held, trial, 0.0)
-    for k in range(tree.size.size):
-        if tree.body[k] >= 0:
-            for r in range(6):
-                set_out[tree.body[k], r] += way[tree.body[k], r]
+        displace(held, trial, largest)
+        holds = held.last[0] == 0.0
+        if holds:
+            break
+    for i in range(start.size):
+        rows.error[i] = start[i]
+    return holds
+
+
+@bare
+def start_out(held, state):
+    """Before the corrections of a step: the errors to be kept, which are none where they are small."""
+    rows, before = held.rows, held.before
     for i in range(before.size):
-        rows.error[i] = before[i]
-    return not largest > NOTABLE
+        before[i] = rows.error[i] if rows.compliance[i] == 0.0 and abs(rows.error[i]) > NOTABLE else 0.0
+    go_the_way(held, state)
+    begin_again(held)
+
+
+@bare
+def begin_again(held):
+    """No d and no ν yet."""
+    held.last[0] = np.inf
+    for i in range(held.nu.size):
+        held.nu[i] = 0.0
+    for b in range(held.bent.shape[0]):
+        for r in range(6):
+            held.bent[b, r] = 0.0
+
+
+@bare
+def misfit(held, state, kept):
+    """wanted <- what errors are beside `kept` times those at the start; the largest of it."""
+    rows, wanted, largest = held.rows, held.wanted, 0.0
+    joint_errors(held.model, state, rows, held.placement, held.turned)
+    for i in range(wanted.size):
+        holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
+        wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
+        largest = max(largest, abs(wanted[i]))
+    return largest
 
 
 @bare
@@ -399,52 +430,51 @@ def correct(held, state, h, kept, speed, v):
     """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v,
     unless bodies must be braced on the way: what comes to be taut in a step is stopped, and does not bounce. Returns
     whether rows other than those at the start were needed."""
-    tree, rows, wanted, last, turned, stopped = held.tree, held.rows, held.wanted, np.inf, 0, False
-    for k in range(tree.size.size):
-        b = tree.body[k]
-        if b >= 0:
-            for r in range(6):
-                held.set_out[b, r] = held.way[b, r]
+    tree, turned, stopped = held.tree, 0, False
     for _ in range(NEWTON_LIMIT):
-        joint_errors(held.model, state, rows, held.placement, held.turned)
-        largest = 0.0
-        for i in range(wanted.size):
-            holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
-            wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
-            largest = max(largest, abs(wanted[i]))
+        if held.last[0] == 0.0:
+            break
+        largest = misfit(held, state, kept)
         if not largest > EXACT or turned > MOST_TURNS:
             break
-        if not largest < SLOW * last:  # the rows have turned: from here on with those of the end
+        if not largest < SLOW * held.last[0]:  # the rows have turned: from here on with those of the end
             turned += 1
             if turned <= FEW_TURNS:
                 articulate(held, state, h)
             else:
+                bear(held, speed)
                 stopped = articulate_braced(held, state, h, held.impulse, v) or stopped
-            for i in range(wanted.size):
-                holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
-                wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
-        left = largest * largest / last  # after this correction, at the rate of the last one
-        last = largest
-        displace(held, state, speed)
-        if 0.0 < left < 0.1 * EXACT:
-            break
+            misfit(held, state, kept)
+        displace(held, state, largest)
+    bear(held, speed)
     for k in range(tree.size.size):
         b = tree.body[k]
         if b >= 0 and not stopped:
             for r in range(6):
-                v[b, r] += speed * (held.way[b, r] - held.set_out[b, r])
+                v[b, r] += speed * held.bent[b, r]
     return turned > 0
 
 
 @bare
-def displace(held, state, share):
-    """One correction of the positions by `wanted`, or so much of it as turns no body by more than FARTHEST."""
-    shift, way, pose, tree = held.shift, held.way, held.pose, held.tree
+def bear(held, speed):
+    """Add ν to the impulses."""
+    for i in range(held.nu.size):
+        held.impulse[i] += speed * held.nu[i]
+        held.nu[i] = 0.0
+
+
+@bare
+def displace(held, state, largest):
+    """One correction of the positions by `wanted`, whose largest is given, or so much of it as turns no body by more
+    than FARTHEST; it is the last one where the rate of that before says that no error is left."""
+    shift, way, tree = held.shift, held.way, held.tree
+    left = largest * largest / held.last[0]
+    held.last[0] = 0.0 if 0.0 < left < 0.1 * EXACT else largest
     for k in range(tree.size.size):
         if tree.body[k] >= 0:
             for r in range(6):
                 shift[tree.body[k], r] = 0.0
-    hold(held, share, shift)
+    hold(held, shift, held.nu)
     most = 0.0
     for k in range(tree.size.size):
         b = tree.body[k]
@@ -453,12 +483,23 @@ def displace(held, state, share):
     if most > FARTHEST**2:
         for i in range(held.wanted.size):
             held.wanted[i] *= FARTHEST / math.sqrt(most) - 1.0
-        hold(held, share, shift)
+        hold(held, shift, held.nu)
     for k in range(tree.size.size):
         b = tree.body[k]
         if b >= 0:
             for r in range(6):
                 way[b, r] += shift[b, r]
+                held.bent[b, r] += shift[b, r]
+    go_the_way(held, state)
+
+
+@bare
+def go_the_way(held, state):
+    """Where the bodies of joints are, from where they were and how far they move."""
+    way, pose, tree = held.way, held.pose, held.tree
+    for k in range(tree.size.size):
+        b = tree.body[k]
+        if b >= 0:
             for r in range(3):
                 state.position[b, r] = pose[b, r] + way[b, r]
             for r in range(4):

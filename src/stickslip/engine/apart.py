@@ -24,7 +24,7 @@ import math
 from stickslip.collision.broadphase import find_contacts
 from stickslip.collision.contacts import AT_THE_END
 from stickslip.dynamics.contact_rows import fill_side
-from stickslip.dynamics.held import articulate, correct, displace, set_out
+from stickslip.dynamics.held import articulate, begin_again, correct, displace, set_out
 from stickslip.dynamics.joints import RECOVERY
 from stickslip.dynamics.rotations import turn
 from stickslip.engine.ahead import DEEP, GROWS, NOTABLE, first_of_pair
@@ -160,7 +160,8 @@ def move_held(state, h, work, seen):
                     held.factors.x[i, r] += rows.jacobian[k, side, 0, r] * impulse[k]
     for i in range(held.wanted.size):
         held.wanted[i] = 0.0
-    displace(held, state, 0.0)
+    begin_again(held)
+    displace(held, state, math.inf)
     correct(held, state, h, 1.0 - RECOVERY, 0.0, work.answer.v)
 
 

@@ -74,7 +74,7 @@ def begin(state, rules, work, memory):
         keep_joints(held, memory.joint)
     articulate_braced(held, state, h, memory.joint, free)
     rates(held, state.velocity, False)
-    hold(held, 0.0, state.velocity)
+    hold(held, state.velocity, held.nu)
     follow(held, state)
 
 
@@ -142,8 +142,9 @@ def share_out(state, rules, work):
 
 
 @inlined
-def finish(state, rules, work, memory, record, k):
-    """Make the step whose velocities and shares are known, and write it down as step k of the record. False, with the
+def finish(state, rules, work, memory, record, k, tried):
+    """Make the step whose velocities and shares are known, which a trial has begun to put joints into place for if it
+    was `tried`, and write it down as step k of the record. False, with the
     state as it was, where there is not enough room (NEEDED says how much), and where joints come apart by more than is
     accepted: ISLAND is the joint, the residual by how much."""
     h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
@@ -166,11 +167,12 @@ def finish(state, rules, work, memory, record, k):
             orient_all(bodies, state)
         if held.wanted.size > 0:
             put(state, work.trial)
-            set_out(held, state, h, answer.v, share)
+            if not tried:
+                set_out(held, state, h, answer.v, share)
         move(bodies, state, h, answer.v, share)
         if held.wanted.size > 0:
             halve(held, answer.free, answer.v, share)
-            far = fasten(held, state, h, answer.v)
+            far = fasten(held, state, h, answer.v, tried)
         if deep and not part(state, rules.law, work):
             put(work.trial, state)
             return False
@@ -185,7 +187,7 @@ def finish(state, rules, work, memory, record, k):
         keep_joints(held, memory.joint)
         articulate_braced(held, state, h, memory.joint, state.velocity)
         rates(held, state.velocity, False)
-        hold(held, 1.0, state.velocity)
+        hold(held, state.velocity, held.impulse)
         if far:
             take_back(
                 n, m, rows.body, rows.jacobian, answer.p, h, held, bodies, work.trial, state, work.gain, work.energy,
@@ -256,7 +258,7 @@ def end_held(held, D, n, m, number, p, pushed, free, v):
         for i in range(held.impulse.size):
             held.impulse[i] = 0.0
         rates(held, v, True)
-        hold(held, 1.0, v)
+        hold(held, v, held.impulse)
     for t in range(m):
         held.impulse[number[t]] = p[D * (n + t)]
 

@@ -78,6 +78,7 @@ def march(state, rules, work, memory, record, first, island):
             work.stopped[:] = False
             count[LIMITS] = count[TRIES] = count[LOOKS] = count[MISSED] = 0
         while True:
+            tried = False
             if island == FRESH:
                 if not prepare(state, rules, work, memory):
                     return k, NO_ROOM
@@ -126,8 +127,10 @@ def march(state, rules, work, memory, record, first, island):
                 if work.held.wanted.size > 0:
                     set_out(work.held, state, rules.law.h, work.answer.v, work.share)
                 move(work.bodies, work.trial, rules.law.h, work.answer.v, work.share)
-                if work.held.wanted.size > 0 and not try_to_fasten(work.held, work.trial):
-                    count[LOOKS] = MOST_LOOKS  # the step may end elsewhere
+                if work.held.wanted.size > 0:
+                    tried = True
+                    if not try_to_fasten(work.held, work.trial):
+                        count[LOOKS] = MOST_LOOKS  # the step may end elsewhere
                 seen = find_contacts(work.trial, work.gain, work.collision, work.ahead)
                 missed = count[MISSED]
                 count[MISSED] = note_missed(
@@ -145,7 +148,7 @@ def march(state, rules, work, memory, record, first, island):
             ):
                 break
             count[LIMITS] = 1  # once more, with all limits
-        if not finish(state, rules, work, memory, record, k):
+        if not finish(state, rules, work, memory, record, k, tried):
             return k, NO_ROOM if count[NEEDED] > work.rows.place.size else LOOSE
     return record.residual.size, DONE
 

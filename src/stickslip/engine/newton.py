@@ -235,33 +235,25 @@ def fill_active(e, A, B, W, low, high, s, r, u, active, M):
     for i in range(0, first, d):
         x = active[i]
         k = x // d
+        w_n, w_1, w_2 = W[x], W[x + 1], W[x + d - 1]
         for a in range(d):
+            b_n, b_1, b_2 = B[k, a, 0], B[k, a, 1], B[k, a, 2] if d == 3 else 0.0
             row = K[i + a]
-            for j in range(count):
-                row[j] = 0.0
+            if count == size:
+                for j in range(count):
+                    row[j] = b_n * w_n[j] + b_1 * w_1[j] + b_2 * w_2[j]
+            else:
+                for j in range(count):
+                    y = active[j]
+                    row[j] = b_n * w_n[y] + b_1 * w_1[y] + b_2 * w_2[y]
             for c in range(d):
-                share = B[k, a, c]
-                if share != 0.0:
-                    add_entries(share, W[x + c], active, count, row)
-                row[i + c] += A[k, a, c] + e[x + c] * share
+                row[i + c] += A[k, a, c] + e[x + c] * B[k, a, c]
     for i in range(first, count):
-        row = K[i]
+        row, w = K[i], W[active[i]]
         for j in range(count):
-            row[j] = 0.0
-        add_entries(1.0, W[active[i]], active, count, row)
+            row[j] = w[active[j]]
         row[i] += e[active[i]]
     return count
-
-
-@bare
-def add_entries(share, w, active, count, row):
-    """row <- row + share * w of the active rows."""
-    if count == w.size:
-        for j in range(count):
-            row[j] += share * w[j]
-    else:
-        for j in range(count):
-            row[j] += share * w[active[j]]
 
 
 @bare

@@ -96,8 +96,15 @@ def fill_delassus(start, place, sign, G, member, row, mark, W):
 
 @bare
 def add_product(s, A, B, x, x_end, y, y_end, W):
-    """W <- W + s A Bᵀ of 6 columns each, in the rows from x to x_end and the columns from y to y_end."""
+    """W <- W + s A Bᵀ of 6 columns each, in the rows from x to x_end and the columns from y to y_end. The three
+    components of a contact are written out: their sums do not wait for each other."""
     for a in range(x_end - x):
         f, g, h, k, m, n = s * A[a, 0], s * A[a, 1], s * A[a, 2], s * A[a, 3], s * A[a, 4], s * A[a, 5]
-        for b in range(y_end - y):
-            W[x + a, y + b] += f * B[b, 0] + g * B[b, 1] + h * B[b, 2] + k * B[b, 3] + m * B[b, 4] + n * B[b, 5]
+        w = W[x + a]
+        if y_end - y == 3:
+            w[y] += f * B[0, 0] + g * B[0, 1] + h * B[0, 2] + k * B[0, 3] + m * B[0, 4] + n * B[0, 5]
+            w[y + 1] += f * B[1, 0] + g * B[1, 1] + h * B[1, 2] + k * B[1, 3] + m * B[1, 4] + n * B[1, 5]
+            w[y + 2] += f * B[2, 0] + g * B[2, 1] + h * B[2, 2] + k * B[2, 3] + m * B[2, 4] + n * B[2, 5]
+        else:
+            for b in range(y_end - y):
+                w[y + b] += f * B[b, 0] + g * B[b, 1] + h * B[b, 2] + k * B[b, 3] + m * B[b, 4] + n * B[b, 5]

@@ -97,7 +97,7 @@ def prepare(state, rules, work, memory):
         rows.place, rows.G,
     )  # fmt: skip
     contact_law(
-        n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, held.set_out, law
+        n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, held.bent, law
     )
     if m > 0:
         bounded_law(n, m, held.rows, rows.number, rules.law, answer.free, law.q, law.compliance, law.lower, law.upper)
@@ -133,7 +133,7 @@ def hold_free(held, free):
     for i in range(held.impulse.size):
         held.impulse[i] = 0.0
     rates(held, free, True)
-    hold(held, 1.0, free)
+    hold(held, free, held.impulse)
 
 
 @bare
