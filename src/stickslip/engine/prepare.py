@@ -96,9 +96,7 @@ def prepare(state, rules, work, memory):
         n, m, work.free, bodies.root_mass, bodies.root, held, work.sign, rows.body, rows.jacobian, rows.start,
         rows.place, rows.G,
     )  # fmt: skip
-    contact_law(
-        n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, held.bent, law
-    )
+    contact_law(n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, held.bent, law)
     if m > 0:
         bounded_law(n, m, held.rows, rows.number, rules.law, answer.free, law.q, law.compliance, law.lower, law.upper)
     if held.wanted.size > 0:
