@@ -13,7 +13,7 @@ import numpy as np
 
 from stickslip.checks import shown
 from stickslip.engine.arguments import seconds
-from stickslip.engine.interrupts import uninterrupted
+from stickslip.engine.interrupts import listening, uninterrupted
 from stickslip.engine.recorder import Checkpoint, Record, Recorder
 from stickslip.engine.rows import METHODS
 from stickslip.engine.threads import one_thread
@@ -53,7 +53,7 @@ def recorded(
     trajectory_of: Callable[[Record], S],
 ) -> S:
     """Make a run of its chunks. However it ends, its steps are kept in its file, and in `trajectory` of the error."""
-    with one_thread(), recorder, progress_bar(steps, progress, made=recorder.steps) as done:
+    with one_thread(), listening(), recorder, progress_bar(steps, progress, made=recorder.steps) as done:
         try:
             for chunk in chunks:
                 with uninterrupted():

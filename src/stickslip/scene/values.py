@@ -108,6 +108,8 @@ def about(axis: Vector3, angle: float) -> Quaternion:
 
 def rotation_matrix(quaternion: Quaternion) -> Floats:
     """Body axes to world axes."""
+    if quaternion is UPRIGHT:
+        return np.eye(3)
     w, x, y, z = quaternion
     return np.array(
         [
