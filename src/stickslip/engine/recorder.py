@@ -587,7 +587,7 @@ class MemoryStore:
             return
         column = self.columns.get(name)
         if column is None or end > len(column):
-            most = max(2 * end, AHEAD // max(1, rows[:1].nbytes))
+            most = max(2 * end, AHEAD * len(rows) // max(1, rows.nbytes))
             room = np.empty((min(int(more * end), most), *rows.shape[1:]), dtype)
             if column is not None:
                 room[:begin] = column[:begin]

@@ -289,27 +289,29 @@ def override_pair(
 
 
 def shape_arrays(scene: Scene, bodies: list[BodyDescription], centre: Floats, material: list[int]) -> dict[str, Any]:
-    placed = [(i, shape) for i, body in enumerate(bodies) for shape in body.shapes]
-    position, rotation, bound = [], [], []
-    for i, shape in placed:
+    shapes = [shape for body in bodies for shape in body.shapes]
+    owner = integers(i for i, body in enumerate(bodies) for _ in body.shapes)
+    position: list[Any] = []
+    rotation, bound = [], []
+    for shape in shapes:
         if isinstance(shape, Plane):
-            position.append(shape.offset * np.array(shape.normal) - centre[i])
+            position.append(shape.offset * np.array(shape.normal))
             rotation.append(frame_along(shape.normal))
             bound.append(math.inf)
         else:
             rotation.append(rotation_matrix(shape.orientation))
-            middle = rotation[-1] @ shape.middle if isinstance(shape, Hull) else 0.0
-            position.append(np.array(shape.position) + middle - centre[i])
+            place = shape.position
+            position.append(place + rotation[-1] @ shape.middle if isinstance(shape, Hull) else place)
             bound.append(shape.bound)
     return {
-        "shape": integers(shape.kind for _, shape in placed),
-        "shape_body": integers(i for i, _ in placed),
-        "shape_size": stack((model_size(shape, scene.planar) for _, shape in placed), 3),
-        "shape_position": stack(position, 3),
+        "shape": integers(shape.kind for shape in shapes),
+        "shape_body": owner,
+        "shape_size": stack((model_size(shape, scene.planar) for shape in shapes), 3),
+        "shape_position": stack(position, 3) - centre[owner],
         "shape_rotation": stack(rotation, 9).reshape(-1, 3, 3),
         "shape_bound": np.array(bound, np.float64),
-        "shape_material": integers(material[i] for i, _ in placed),
-        **hull_arrays([shape for _, shape in placed]),
+        "shape_material": np.array(material, np.int64)[owner],
+        **hull_arrays(shapes),
     }
 
 
