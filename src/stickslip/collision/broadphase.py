@@ -32,6 +32,7 @@ from stickslip.jit import inlined, kernel
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
 Booleans = NDArray[np.bool_]
+FREE = int(Kind.FREE)
 FEW = 24  # shapes that are compared each with each
 LEVELS = 64  # powers of two in the size of boxes, from 2^-40
 FINEST = -40
@@ -83,7 +84,8 @@ class Workspace(NamedTuple):
 
 def workspace(model: Model) -> Workspace:
     kind, where, table = tabulate(model)
-    count, planes, others = kind.size, np.flatnonzero(kind == PLANE), np.flatnonzero(kind != PLANE)
+    count, flat = kind.size, kind == PLANE
+    planes, others = np.flatnonzero(flat), np.flatnonzero(~flat)
     room = max(count * (count - 1) // 2 if count <= FEW else 16 * count, 1)
     grids = Grids(
         planes=planes,
@@ -107,7 +109,7 @@ def workspace(model: Model) -> Workspace:
         kind=kind,
         where=where,
         table=table,
-        free=model.kind[model.shape_body] == Kind.FREE,
+        free=model.kind[model.shape_body] == FREE,
         hulls=Hulls(model.hull_range, model.hull_corner, model.hull_face, model.hull_rim),
         pairs=np.zeros((room, 2), np.int64),
         ordered=np.zeros((room, 2), np.int64),

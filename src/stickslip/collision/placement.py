@@ -17,6 +17,7 @@ from stickslip.jit import kernel
 from stickslip.scene.model import Floats, Integers, Model, Shape
 
 PLANE, SPHERE, BOX, CAPSULE, CYLINDER, HULL = (int(shape) for shape in Shape)
+MEANT = np.arange(3) < np.array([[0], [1], [3], [2], [2], [3]])  # which sizes of a shape mean something
 Vector = tuple[float, float, float]
 
 
@@ -47,12 +48,12 @@ def tabulate(model: Model) -> tuple[Integers, Floats, Floats]:
     kind = model.shape.copy()
     where, table = np.zeros((kind.size, PLACES)), np.zeros((kind.size, COLUMNS))
     size = table[:, SIZE : SIZE + 3]
-    size[:], where[:, BOUND] = model.shape_size, model.shape_bound
-    # numbers without a meaning
-    size[kind == PLANE], size[kind == SPHERE, 1:], size[(kind == CAPSULE) | (kind == CYLINDER), 2] = 0.0, 0.0, 0.0
+    size[:], where[:, BOUND] = np.where(MEANT[kind], model.shape_size, 0.0), model.shape_bound
     if model.planar:
         flatten(kind, size, np.abs(model.shape_rotation[:, 1, :]))
-    table[kind == SPHERE, AXES : AXES + 9], where[kind == SPHERE, BOUND] = np.eye(3).ravel(), size[kind == SPHERE, 0]
+    balls = kind == SPHERE
+    if balls.any():
+        table[balls, AXES : AXES + 9], where[balls, BOUND] = np.eye(3).ravel(), size[balls, 0]
     return kind, where, table
 
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,9 @@ class JointModel(NamedTuple):
     joint_damping: Floats
 
 
+OF_MODEL = attrgetter(*JointModel._fields)
+
+
 class Held(NamedTuple):
     """The joints of a scene, their rows and factors at the state at hand, and room."""
 
@@ -132,32 +136,40 @@ class Held(NamedTuple):
 
 def held_by(model: Model, motors: Motors | None = None) -> Held:
     """`motors`: kept, not copied; those of the model where None."""
-    subset = JointModel(*(getattr(model, name) for name in JointModel._fields))
-    bodies, joints = model.kind.size, model.joint.size
+    subset, bodies, joints = JointModel(*OF_MODEL(model)), model.kind.size, model.joint.size
+    motors = motors_of(model) if motors is None else motors
+    if joints == 0:
+        return with_room(subset, NO_ROWS, unjointed(bodies), motors, NONE, NO_ROWS, NONE, NONE)
     rows, names = rows_of_joints(model, subset), joint_row_names(model)
-    count = rows.joint.size
     free = np.array([name not in BOUNDED for _, name in names], np.bool_)
     motor = np.full(joints, -1)
     motor[[j for j, name in names if name == MOTOR]] = [i for i, (_, name) in enumerate(names) if name == MOTOR]
     held = np.bincount(rows.joint[free], minlength=joints)
-    tree = tree_of(model, rows, held) if joints else unjointed(bodies)
+    tree = tree_of(model, rows, held)
     soft = np.zeros(tree.group_start.size - 1, np.int64)
     for j in np.flatnonzero((model.joint_compliance > 0).any(axis=1) & (held > 0)):
         soft[max(tree.group[model.joint_a[j]], tree.group[model.joint_b[j]])] = 1
+    return with_room(subset, rows, tree, motors, motor, coordinate_rows_of(model), np.flatnonzero(~free), soft)
+
+
+def with_room(
+    model: JointModel, rows: JointRows, tree: Articulation, motors: Motors, motor: Integers, along: JointRows,
+    bounded: Integers, soft: Integers,
+) -> Held:  # fmt: skip
+    """What is known of the joints of a scene, and room."""
+    bodies, joints, count = model.kind.size, motor.size, rows.joint.size
     vectors, matrices = (lambda size: np.zeros((bodies, size))), (lambda size: np.zeros((bodies, size, size)))
     return Held(
-        subset, rows, tree, room_for_factors(tree), motors_of(model) if motors is None else motors, motor,
-        coordinate_rows_of(model), np.zeros((joints, 2)), np.flatnonzero(~free), soft, matrices(6), matrices(3),
-        matrices(3), matrices(3), np.zeros(bodies), np.zeros(count), np.zeros(count), vectors(6), vectors(6),
-        vectors(6), vectors(7), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(1), unplaced(), np.zeros(3),
+        model, rows, tree, room_for_factors(tree), motors, motor, along, np.zeros((joints, 2)), bounded, soft,
+        matrices(6), matrices(3), matrices(3), matrices(3), np.zeros(bodies), np.zeros(count), np.zeros(count),
+        vectors(6), vectors(6), vectors(6), vectors(7), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(1),
+        unplaced(), np.zeros(3),
     )  # fmt: skip
 
 
 def rows_of_joints(model: Model, subset: JointModel) -> JointRows:
     """All rows of the joints, filled for bodies where they are not."""
     rows, bodies = room_for_joints(model), model.kind.size
-    if model.joint.size == 0:
-        return rows
     still = State(np.zeros((bodies, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)), np.zeros((bodies, 6)))
     count = int(joint_rows(subset, still, 1.0, rows))
     filled: Any = (column[:count].copy() for column in rows)
@@ -174,8 +186,7 @@ def tree_of(model: Model, rows: JointRows, held: Integers) -> Articulation:
 @lru_cache(maxsize=16)
 def unjointed(bodies: int) -> Articulation:
     """Of so many bodies that no joint holds; to be read only."""
-    none = np.zeros(0, np.int64)
-    return articulation(none, none, none, none, np.zeros(bodies))
+    return articulation(NONE, NONE, NONE, NONE, np.zeros(bodies))
 
 
 def coordinate_rows_of(model: Model) -> JointRows:
@@ -184,6 +195,10 @@ def coordinate_rows_of(model: Model) -> JointRows:
     jacobians = np.zeros((count, 6)), np.zeros((count, 6))
     numbers = (np.zeros(count) for _ in range(5))
     return JointRows(np.arange(count), model.joint_a.copy(), model.joint_b.copy(), *jacobians, *numbers)
+
+
+NONE = np.zeros(0, np.int64)
+NO_ROWS = JointRows(NONE, NONE, NONE, *np.zeros((2, 0, 6)), *np.zeros((5, 0)))
 
 
 @bare

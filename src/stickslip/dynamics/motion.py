@@ -56,6 +56,7 @@ NEWTON_LIMIT = 20
 CLOSE, LOST = 1e-15, 1e-6  # relative Newton steps: after which ω is exact to rounding, and of one that does not end
 FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
 FAR, MOST_GAIN = 0.1, 1e-2  # angle [rad], and share of its energy that a body may gain by turning so far
+EYE = np.eye(3)
 SMALL = 1e-4  # angle below which a of (2) is its series, exact to rounding
 
 
@@ -106,7 +107,7 @@ def bodies_of(model: Model) -> Bodies:
         np.zeros(count),
         np.empty((count, 6)),
         np.zeros((count, 3)),
-        (model.inertia == model.inertia[:, :1, :1] * np.eye(3)).all(axis=(1, 2)),
+        (model.inertia == model.inertia[:, :1, :1] * EYE).all(axis=(1, 2)),
         np.zeros(count, np.bool_),
         np.empty((3, 3)),
     )

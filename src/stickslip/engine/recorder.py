@@ -421,7 +421,9 @@ class Recorder:
         self.layout, self.waits = header.layout, path is not None
         state = start._asdict() if isinstance(start, State) else start
         first = {"time": start_time, "contact_start": 0, "event_start": 0, **state}
-        rows = {name: self.canonical(name, np.asarray(value)[None], 1) for name, value in first.items()}
+        rows = {
+            name: self.canonical(name, self.layout[name], np.asarray(value)[None], 1) for name, value in first.items()
+        }
         self.begin(header, MemoryStore(header, steps) if path is None else FileStore(header, path), interval)
         self.checkpoint = no_checkpoint(header)
         try:
@@ -483,13 +485,14 @@ class Recorder:
             values |= {f"events/{name}": [getattr(event, name) for event in events] for name in EVENT}
             values["event_start"] += np.searchsorted(values["events/step"], self.steps + np.arange(1, steps + 1))
         block = {
-            name: self.canonical(name, values.get(name), counts[column.rows])
+            name: self.canonical(name, column, values.get(name), counts[column.rows])
             for name, column in self.layout.items()
             if self.waits or counts[column.rows] or name in columns
         }
         self.steps, self.contacts, self.events = self.steps + steps, self.contacts + contacts, self.events + len(events)
         self.waiting.append(block)
-        self.waiting_bytes += sum(value.nbytes for value in block.values())
+        if self.waits:
+            self.waiting_bytes += sum(value.nbytes for value in block.values())
         self.checkpoint = checkpoint or self.checkpoint
         first = self.steps == steps  # with it the file takes its place
         if (
@@ -500,14 +503,12 @@ class Recorder:
         ):
             self.write()
 
-    def canonical(self, name: str, given: ArrayLike | None, count: int) -> NDArray[Any]:
-        column = self.layout[name]
-        shape = (count, *column.shape)
+    def canonical(self, name: str, column: Column, given: ArrayLike | None, count: int) -> NDArray[Any]:
         if given is None:
-            return np.zeros(shape, column.dtype)
+            return zeros_of(column, count)
         value: NDArray[Any] = np.array(given, column.dtype) if self.waits else np.asarray(given)  # what waits is a copy
-        if value.shape != shape:
-            raise InputError(f"Chunk: {name} has shape {value.shape}, expected {shape}")
+        if value.shape != (count, *column.shape):
+            raise InputError(f"Chunk: {name} has shape {value.shape}, expected {(count, *column.shape)}")
         return value
 
     def write(self) -> None:
@@ -546,9 +547,13 @@ def joined(blocks: list[Columns]) -> Columns:
     return {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
 
 
+def zeros_of(column: Column, rows: int) -> NDArray[Any]:
+    return np.zeros((rows, *column.shape), column.dtype)
+
+
 def nothing_remembered(rows: int) -> Columns:
     """So many rows of what a step starts from, zeros."""
-    return {name: np.zeros((rows, *column.shape), column.dtype) for name, column in REMEMBERED.items()}
+    return {name: zeros_of(column, rows) for name, column in REMEMBERED.items()}
 
 
 def no_checkpoint(header: Header, lost: bool = False) -> Checkpoint:
@@ -562,33 +567,38 @@ class MemoryStore:
     def __init__(self, header: Header, steps: int = 0) -> None:
         self.header, self.steps = header, steps
         self.checkpoint: Checkpoint | None = None
-        self.columns: Columns = {
-            name: np.empty((0, *column.shape), column.dtype) for name, column in header.layout.items()
-        }
-        self.rows = dict.fromkeys(self.columns, 0)
+        self.columns: Columns = {}  # that have rows
+        self.rows = dict.fromkeys(header.layout, 0)
 
     def append(self, blocks: list[Columns], checkpoint: Checkpoint) -> None:
         self.checkpoint = checkpoint
         for block in blocks:
             made = self.rows["status"] + len(block.get("status", ()))
-            more = max(2.0, 1.1 * (self.steps + 1) / max(made, 1))
+            more = max(2.0, 1.1 * (self.steps + 1) / max(made, 1)) if made != self.steps else 1.0
             for name, rows in block.items():
                 self.extend(name, rows, more)
 
     def extend(self, name: str, rows: NDArray[Any], more: float) -> None:
         """Copy rows behind those that are there; without room for them, make it so many times as large."""
-        column, begin = self.columns[name], self.rows[name]
+        begin, dtype = self.rows[name], self.header.layout[name].dtype
         end = self.rows[name] = begin + len(rows)
-        if end > len(column):
-            most = max(2 * end, AHEAD // max(1, rows[:1].nbytes))
-            column = np.empty((min(int(more * end), most), *column.shape[1:]), column.dtype)
-            if begin:
-                column[:begin] = self.columns[name][:begin]
-            self.columns[name] = column
+        if begin == 0 and more == 1.0:
+            self.columns[name] = np.array(rows, dtype, order="C")
+            return
+        column = self.columns.get(name)
+        if column is None or end > len(column):
+            most = max(2 * end, AHEAD * len(rows) // max(1, rows.nbytes))
+            room = np.empty((min(int(more * end), most), *rows.shape[1:]), dtype)
+            if column is not None:
+                room[:begin] = column[:begin]
+            self.columns[name] = column = room
         column[begin:end] = rows
 
     def finish(self, finished: bool) -> Record:
-        columns = {name: column[: self.rows[name]] for name, column in self.columns.items()}
+        columns = {
+            name: self.columns[name][: self.rows[name]] if name in self.columns else zeros_of(column, 0)
+            for name, column in self.header.layout.items()
+        }
         return Record(self.header, columns, self.rows["status"], finished, memory=self.checkpoint)
 
 

@@ -19,6 +19,7 @@ runs.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,8 @@ METHODS = (
 )  # which solved a step
 NO_SOLVE, SWEEPS, CORRECTION = range(3)
 SPHERE = int(Shape.SPHERE)
-LENGTHS = np.array([{"PLANE": 0, "BOX": 3, "CYLINDER": 2, "HULL": 3}.get(shape.name, 1) for shape in Shape])  # in sizes
+WIDE = {"PLANE": 0, "BOX": 3, "CYLINDER": 2, "HULL": 3}  # how many of its sizes say how wide a shape is; else 1
+WIDTHS = np.array([np.arange(3) < WIDE.get(shape.name, 1) for shape in Shape])
 MOST_SLABS, BINS = 32, 1024  # see engine/slabs.py
 FINER = 0.1  # of its width: how thin a body may count as beside thinner ones
 LARGE = 4096  # blocks from which an island is cut
@@ -86,6 +88,9 @@ class Surfaces(NamedTuple):
     stiffness_tangent: Floats  # (nm, nm)
     damping_tangent: Floats  # (nm, nm)
     patch: Floats  # (nm, nm)
+
+
+OF_MODEL = attrgetter("shape_body", "shape_material", *Surfaces._fields[2:])
 
 
 class Rows(NamedTuple):
@@ -260,16 +265,15 @@ def components(model: Model, spin: bool) -> int:
 def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Motors | None = None) -> Work:
     """`reach`: room for places; `motors`: those of the model where None."""
     bodies, held, motion = model.kind.size, held_by(model, motors), bodies_of(model)
-    surfaces = Surfaces(
-        model.shape_body, model.shape_material, *(getattr(model, name) for name in Surfaces._fields[2:])
-    )
+    sign = np.ones(bodies + held.tree.body.size)
+    sign[bodies:][held.tree.body < 0] = -1.0
     return Work(
         count=np.zeros(COUNTS, np.int64),
         residual=np.zeros(1),
         wrong=np.zeros(2),
         free=model.kind == FREE,
         moving=model.kind != STATIC,
-        sign=np.concatenate([np.ones(bodies), np.where(held.tree.body < 0, -1.0, 1.0)]),
+        sign=sign,
         share=np.zeros(bodies),
         gain=np.zeros(bodies),
         width=least_widths(model),
@@ -278,7 +282,7 @@ def room_to_work(model: Model, spin: bool, capacity: int, reach: int, motors: Mo
         trial=State(np.zeros((bodies, 3)), np.zeros((bodies, 4)), np.zeros((bodies, 6))),
         frame=np.zeros((3, 3)),
         bodies=motion,
-        surfaces=surfaces,
+        surfaces=Surfaces(*OF_MODEL(model)),
         collision=workspace(model),
         held=held,
         **room_for_contacts(components(model, spin), motion, held, capacity, reach),
@@ -289,11 +293,11 @@ def least_widths(model: Model) -> Floats:
     """(nb,) of the shapes of a body; inf for planes, and for balls about their centres of mass, which turn unseen,
     unless joints bend their way. Bodies count as no wider than the thinnest that is free, down to FINER of what they
     are: what overlaps little for them would be much beside it."""
-    kind, size, held = model.shape, model.shape_size, np.concatenate([model.joint_a, model.joint_b])
+    kind, size = model.shape, model.shape_size
     turns = (kind != SPHERE) | (np.linalg.norm(model.shape_position, axis=1) > 1e-9 * size[:, 0])
-    turns |= np.isin(model.shape_body, held)
-    counts = (np.arange(3) < LENGTHS[kind][:, None]) & (size > 0.0)
-    width = 2.0 * np.where(counts, size, np.inf).min(axis=1)
+    if model.joint.size:
+        turns |= np.isin(model.shape_body, np.concatenate([model.joint_a, model.joint_b]))
+    width = 2.0 * np.where(WIDTHS[kind] & (size > 0.0), size, np.inf).min(axis=1)
     thinnest = width[model.kind[model.shape_body] == FREE].min(initial=np.inf)
     width = np.where(turns, np.maximum(np.minimum(width, thinnest), FINER * width), np.inf)
     least = np.full(model.kind.size, np.inf)
@@ -312,42 +316,46 @@ def room_for_contacts(D: int, motion: Bodies, held: Held, capacity: int, reach: 
     def integers(*shape: int) -> Integers:
         return np.zeros(shape, np.int64)
 
+    def flags() -> Booleans:
+        return np.zeros(blocks, np.bool_)
+
     room = blocks >= LARGE or joints  # slabs need it, and what takes back overlaps of bodies with joints (apart.py)
 
-    def again(arrays: dict[str, Any], *names: str) -> dict[str, Any]:
-        return {name: np.zeros_like(arrays[name]) if room else arrays[name][:0] for name in names}
+    def again(whole: Any, *names: str) -> Any:
+        arrays = ((name, getattr(whole, name)) for name in names)
+        return whole._replace(**{name: np.zeros_like(array) if room else array[:0] for name, array in arrays})
 
     size = D * blocks
     rows = Rows(
         integers(capacity), integers(capacity), integers(bounded), integers(blocks, 2), numbers(capacity, 3, 3),
         numbers(blocks, 2, D, 6), integers(blocks + 1), integers(reach), numbers(reach, D, 6),
     )  # fmt: skip
-    law: dict[str, Any] = {name: numbers(blocks) for name in Law._fields}
-    law |= {name: numbers(size) for name in ("q", "before", "runs")}
-    law |= {name: np.zeros(blocks, np.bool_) for name in ("sliding", "rolls")}
-    law |= {"own": numbers(d * d, blocks), "inverse": numbers(blocks if d == 3 else 0, 9)}
-    answer: dict[str, Any] = {name: numbers(size) for name in Answer._fields}
-    answer |= {name: numbers(bodies, 6) if joints else motion.v for name in ("free", "v")}
-    answer |= {"z": numbers(bodies + nodes, 6)}
-    answer |= {name: np.zeros(blocks, np.bool_) for name in ("known", "moved")}
-    answer |= {name: integers(blocks) for name in ("waited", "state")}
+    law = Law(
+        numbers(size), numbers(blocks), numbers(blocks), numbers(blocks), numbers(blocks), numbers(blocks),
+        numbers(blocks), numbers(blocks), flags(), numbers(size), numbers(blocks), numbers(blocks),
+        numbers(d * d, blocks), numbers(blocks if d == 3 else 0, 9), numbers(blocks), flags(), numbers(size),
+    )  # fmt: skip
+    free, v = (numbers(bodies, 6), numbers(bodies, 6)) if joints else (motion.v, motion.v)
+    answer = Answer(
+        free, flags(), flags(), integers(blocks), numbers(size), numbers(size), numbers(size), numbers(size),
+        numbers(bodies + nodes, 6), v, numbers(size), integers(blocks),
+    )  # fmt: skip
     islands = Islands(
         integers(bodies + groups), integers(bodies + groups), integers(blocks), integers(blocks + 1), integers(blocks),
-        integers(blocks), integers(blocks), np.zeros(blocks, np.bool_), np.zeros(blocks, np.bool_), integers(blocks),
-        numbers(blocks), numbers(blocks), integers(bodies + nodes), np.empty(NUMBERS), np.empty(INTEGERS, np.int64),
+        integers(blocks), integers(blocks), flags(), flags(), integers(blocks), numbers(blocks), numbers(blocks),
+        integers(bodies + nodes), np.empty(NUMBERS), np.empty(INTEGERS, np.int64),
     )  # fmt: skip
     slabs = Slabs(
         new_post(), integers(MOST_SLABS + 2), integers(4), numbers(MOST_SLABS + 1, 4), numbers(1), integers(BINS),
-        integers(bodies), integers(bodies), integers(blocks), np.arange(blocks),
-        rows._replace(**again(rows._asdict(), "start", "place", "G")),
-        Law(**law | again(law, "q", "compliance", "compliance_tangent", "mu", "shift", "own", "inverse", "scale")),
-        Answer(**answer | again(answer, "moved", "start", "trend", "p", "u", "z")),
+        integers(bodies), integers(bodies), integers(blocks), np.arange(blocks), again(rows, "start", "place", "G"),
+        again(law, "q", "compliance", "compliance_tangent", "mu", "shift", "own", "inverse", "scale"),
+        again(answer, "moved", "start", "trend", "p", "u", "z"),
     )  # fmt: skip
     return {
         **{name: room_for(capacity) for name in ("contacts", "ahead", "missed")},
         "rows": rows,
-        "law": Law(**law),
-        "answer": Answer(**answer),
+        "law": law,
+        "answer": answer,
         "islands": islands,
         "slabs": slabs,
     }

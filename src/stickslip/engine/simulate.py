@@ -189,7 +189,7 @@ def check_fall(owner: str, engine: Engine, names: tuple[str, ...], gravity: np.n
     size = np.zeros(model.kind.size)
     np.maximum.at(size, model.shape_body, model.shape_bound)
     with np.errstate(over="ignore"):
-        pull = np.linalg.norm(np.atleast_2d(gravity), axis=1).max(initial=0.0) * model.inverse_mass.any(axis=1)
+        pull = np.linalg.norm(gravity, axis=-1).max() * (model.inverse_mass[:, 0] > 0)
         way = (pull + np.linalg.norm(model.force * model.inverse_mass, axis=1)) * h * h
         lost = np.flatnonzero((engine.tol * way > size) & (size > 0))
     if lost.size:
@@ -212,12 +212,9 @@ def written(scene: Scene) -> str:
 
 def digest(model: Model) -> str:
     """By which a model is known again."""
-    found = hashlib.sha256()
-    for name, value in zip(Model._fields, model, strict=True):
-        array = np.asarray(value)
-        found.update(f"{name} {array.shape}".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()
+    arrays = zip(Model._fields, map(np.asarray, model), strict=True)
+    said = b"".join(f"{name} {array.shape}".encode() + array.tobytes() for name, array in arrays)
+    return hashlib.sha256(said).hexdigest()
 
 
 @dataclass(eq=False)
@@ -305,7 +302,7 @@ def steps_in(record: Record) -> int:
 
 def finite_steps(record: Record, count: int) -> int:
     """How many of the first `count` steps lead to states of finite numbers, up to the first that does not."""
-    states = [np.isfinite(getattr(record, name)[:count]) for name in State._fields]
+    states = [np.isfinite(column[:count]) for column in (record.position, record.quaternion, record.velocity)]
     if all(column.all() for column in states):
         return count
     return int(np.argmin(np.all([column.all(axis=(1, 2)) for column in states], axis=0)))

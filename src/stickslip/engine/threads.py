@@ -15,7 +15,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
-_under_way: list[Any] = []  # the limit, once for each run
+_under_way: list[Any] = []  # what to take back, once for each run
 
 
 @cache
@@ -24,15 +24,24 @@ def libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def limited() -> list[tuple[Any, int]]:
+    """Limit each library to one thread; it, and how many it had before."""
+    before = [(each, each.get_num_threads()) for each in libraries().lib_controllers if each.user_api == "blas"]
+    for each, _ in before:
+        each.set_num_threads(1)
+    return before
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """For a `with` statement."""
     with _lock:
-        _under_way.append(_under_way[0] if _under_way else libraries().limit(limits=1, user_api="blas"))
+        _under_way.append(_under_way[0] if _under_way else limited())
     try:
         yield
     finally:
         with _lock:
-            limit = _under_way.pop()
+            before = _under_way.pop()
             if not _under_way:
-                limit.restore_original_limits()
+                for each, threads in before:
+                    each.set_num_threads(threads)

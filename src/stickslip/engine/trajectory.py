@@ -32,8 +32,9 @@ from stickslip.friction.terms import APART
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
 from stickslip.scene.values import rotated
-from stickslip.solvers.solution import Status
+from stickslip.solvers.status import SOLVED, Status
 
+INEXACT = int(Status.INEXACT)  # NumPy takes long to compare with an Enum
 LISTED = 12  # contacts that the text of a table shows
 LEFT_OUT = {APART: "apart"}
 
@@ -194,17 +195,17 @@ class Trajectory:
     @property
     def failures(self) -> Integers:
         """The steps whose solve failed: their residual is above what the run accepts."""
-        return np.flatnonzero((self.status != Status.SOLVED) & (self.status != Status.INEXACT))
+        return np.flatnonzero((self.status != SOLVED) & (self.status != INEXACT))
 
     @property
     def inexact(self) -> Integers:
         """The steps that missed tol, but not by more than the run accepts."""
-        return np.flatnonzero(self.status == Status.INEXACT)
+        return np.flatnonzero(self.status == INEXACT)
 
     @property
     def accuracy(self) -> str:
         """In a sentence: how many steps missed tol, and which was the worst, when, where and by how much."""
-        missed = np.flatnonzero(self.status != Status.SOLVED)
+        missed = np.flatnonzero(self.status != SOLVED)
         if not missed.size:
             return f"every step solved to {np.max(self.residual, initial=0.0):.1e}"
         counts = [(self.inexact.size, "inexact"), (self.failures.size, "failed")]

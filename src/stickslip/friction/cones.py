@@ -111,23 +111,24 @@ def cone_rows(rows: ActiveRows, law: Law, relaxed: bool) -> tuple[Matrix, Vector
         speed = np.abs(q[rows.joint]) + own * joints.reach
         slow = joints.reach > 0
         dummy[slow] = np.maximum(dummy[slow], speed[slow] / (EXCESS * joints.reach[slow]))
-    P = placed(W, rows, joints)
+    row = np.concatenate([np.arange(d * k), joints.row])  # of the cone problem: where each of ours lies
+    sign = np.concatenate([np.ones(d * k), joints.sign])
     size = d * (k + m)
-    entries = np.zeros(size)
+    entries, offset = np.zeros(size), np.zeros(size)
     pseudo = d * k + d * np.arange(m)[:, None] + np.arange(d)
     entries[pseudo] = dummy[:, None]
     entries[joints.row] = 0.0
-    offset = P @ q
+    offset[row] = sign * q
     offset[pseudo[joints.motor, 0]] = -(dummy * joints.reach)[joints.motor]
     mu = np.concatenate([rows.mu, np.where(joints.motor, 1.0, 0.0)])
-    return with_diagonal(P @ W @ P.T, entries), offset, mu
+    return with_diagonal(placed(W, row, sign, size), entries), offset, mu
 
 
-def placed(W: Matrix, rows: ActiveRows, joints: JointContacts) -> Matrix:
-    """P: rows of contacts and joints to rows of the cone problem."""
-    contact = np.arange(rows.dimension * rows.count)
-    size = rows.dimension * (rows.count + rows.joint.size)
-    row, column = np.concatenate([contact, joints.row]), np.concatenate([contact, rows.joint])
-    values = np.concatenate([np.ones(contact.size), joints.sign])
-    P = sparse.csr_array((values, (row, column)), shape=(size, rows.q.size))
-    return P.toarray() if isinstance(W, np.ndarray) else P
+def placed(W: Matrix, row: Indices, sign: Vector, size: int) -> Matrix:
+    """W with each row and column where `row` says, times its sign; zeros elsewhere."""
+    if isinstance(W, np.ndarray):
+        matrix = np.zeros((size, size))
+        matrix[row[:, None], row] = sign[:, None] * W * sign
+        return matrix
+    P = sparse.csr_array((sign, (row, np.arange(sign.size))), shape=(size, sign.size))
+    return P @ W @ P.T

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -124,10 +125,15 @@ def friction_size(rows: ActiveRows, p: Dense) -> Vector:
 
 def described(formulation: Formulation) -> str:
     """Its name and settings, its own before those that all formulations have."""
+    kind: Any = type(formulation)
+    text = ", ".join(f"{name}={getattr(formulation, name)!r}" for name in settings_of(kind))
+    return f"{kind.__name__}({text})"
+
+
+@cache
+def settings_of(kind: Any) -> list[str]:
     shared = {field.name for field in fields(Formulation)}
-    settings = sorted((field.name for field in fields(formulation)), key=lambda name: name in shared)
-    text = ", ".join(f"{name}={getattr(formulation, name)!r}" for name in settings)
-    return f"{type(formulation).__name__}({text})"
+    return sorted((field.name for field in fields(kind)), key=lambda name: name in shared)
 
 
 @kernel

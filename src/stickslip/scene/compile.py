@@ -145,8 +145,9 @@ def body_arrays(scene: Scene, bodies: list[BodyDescription], masses: list[MassPr
     count = len(bodies)
     mass = np.array([properties.mass for properties in masses], np.float64)
     inertia = np.array([properties.inertia for properties in masses], np.float64).reshape(count, 3, 3)
-    inverse_mass = np.repeat(1.0 / mass[:, None], 3, axis=1)
-    inverse_inertia = np.zeros((count, 3, 3))
+    inverse_mass, inverse_inertia = np.empty((count, 3)), np.zeros((count, 3, 3))
+    inverse_mass[:] = 1.0 / mass[:, None]
+    finite = np.isfinite(inverse_mass[:, 0]) & (mass > 0)
     free = [i for i, body in enumerate(bodies) if body.kind is Kind.FREE]
     turning = [i for i in free if not is_particle(bodies[i])]
     if scene.planar:
@@ -154,7 +155,7 @@ def body_arrays(scene: Scene, bodies: list[BodyDescription], masses: list[MassPr
         inverse_inertia[turning, 1, 1] = 1.0 / inertia[turning, 1, 1]
     elif turning:
         inverse_inertia[turning] = inverse_symmetric(inertia[turning])
-    finite = np.isfinite(inverse_mass).all(axis=1) & np.isfinite(inverse_inertia).all(axis=(1, 2)) & (mass > 0)
+    finite &= np.isfinite(inverse_inertia).all(axis=(1, 2))
     for i in free:
         if not finite[i]:
             owner = f"body {bodies[i].name!r}"
@@ -190,16 +191,13 @@ def applied(scene: Scene, count: int) -> tuple[Floats, Floats]:
 
 
 def drives_of(scene: Scene, frictions: FrictionTable | None, sets: SetTable | None) -> Drives:
-    handles = scene.bodies
+    moving = [i for i, body in enumerate(scene.descriptions) if callable(body.velocity) or callable(body.spin)]
+    handles = scene.bodies if moving or scene.forces or scene.force_functions else ()
     forces = [
         (handles[each.body], at_point(handles[each.body], each)) for each in scene.forces if each.point is not None
     ]
     forces += [(handles[body], function) for body, function in scene.force_functions]
-    motions = [
-        (handle, body.velocity, body.spin)
-        for handle, body in zip(handles, scene.descriptions, strict=True)
-        if callable(body.velocity) or callable(body.spin)
-    ]
+    motions = [(handles[i], scene.descriptions[i].velocity, scene.descriptions[i].spin) for i in moving]
     ordered = tuple(sorted(forces, key=lambda drive: drive[0].index))
     return Drives(ordered, tuple(motions), scene.planar, motors(scene), frictions, sets)
 
@@ -291,33 +289,37 @@ def override_pair(
 
 
 def shape_arrays(scene: Scene, bodies: list[BodyDescription], centre: Floats, material: list[int]) -> dict[str, Any]:
-    placed = [(i, shape) for i, body in enumerate(bodies) for shape in body.shapes]
-    position, rotation, bound = [], [], []
-    for i, shape in placed:
+    shapes = [shape for body in bodies for shape in body.shapes]
+    owner = integers(i for i, body in enumerate(bodies) for _ in body.shapes)
+    position: list[Any] = []
+    rotation, bound = [], []
+    for shape in shapes:
         if isinstance(shape, Plane):
-            position.append(shape.offset * np.array(shape.normal) - centre[i])
+            position.append(shape.offset * np.array(shape.normal))
             rotation.append(frame_along(shape.normal))
             bound.append(math.inf)
         else:
             rotation.append(rotation_matrix(shape.orientation))
-            middle = rotation[-1] @ shape.middle if isinstance(shape, Hull) else 0.0
-            position.append(np.array(shape.position) + middle - centre[i])
+            place = shape.position
+            position.append(place + rotation[-1] @ shape.middle if isinstance(shape, Hull) else place)
             bound.append(shape.bound)
     return {
-        "shape": integers(shape.kind for _, shape in placed),
-        "shape_body": integers(i for i, _ in placed),
-        "shape_size": stack((model_size(shape, scene.planar) for _, shape in placed), 3),
-        "shape_position": stack(position, 3),
+        "shape": integers(shape.kind for shape in shapes),
+        "shape_body": owner,
+        "shape_size": stack((model_size(shape, scene.planar) for shape in shapes), 3),
+        "shape_position": stack(position, 3) - centre[owner],
         "shape_rotation": stack(rotation, 9).reshape(-1, 3, 3),
         "shape_bound": np.array(bound, np.float64),
-        "shape_material": integers(material[i] for i, _ in placed),
-        **hull_arrays([shape for _, shape in placed]),
+        "shape_material": np.array(material, np.int64)[owner],
+        **hull_arrays(shapes),
     }
 
 
 def hull_arrays(shapes: list[AnyShape]) -> dict[str, Any]:
     """The hulls among the shapes, seen from the centres of the boxes about them."""
     ranges = np.zeros((len(shapes), 4), np.int64)
+    if not any(isinstance(shape, Hull) for shape in shapes):
+        return {"hull_range": ranges, **NO_HULLS}
     corners: list[Floats] = []
     faces: list[Any] = []
     rims: list[Any] = []
@@ -381,4 +383,5 @@ def directions(joints: Sequence[JointDescription], name: str) -> Floats:
 
 IMMOVABLE = MassProperties(math.inf, np.zeros(3), np.zeros((3, 3)))
 WORLD_BODY = BodyDescription(WORLD, Kind.STATIC)
+NO_HULLS = {"hull_corner": stack((), 3), "hull_face": stack((), 6), "hull_rim": stack((), 4)}
 NO_JOINTS = joint_arrays((), np.zeros((0, 3)), np.zeros((0, 3, 3)))

@@ -29,6 +29,7 @@ InertiaLike: TypeAlias = Annotated[Any, "a number, three principal moments or a 
 
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
+UNTURNED = np.eye(3)
 ROUNDING = 1e-15  # a quaternion as long as this close to 1 is left alone, so that what was saved is what is loaded
 SUBNORMAL = 2.0**-1000  # lengths below have fewer digits
 
@@ -108,6 +109,8 @@ def about(axis: Vector3, angle: float) -> Quaternion:
 
 def rotation_matrix(quaternion: Quaternion) -> Floats:
     """Body axes to world axes."""
+    if quaternion is UPRIGHT:
+        return UNTURNED.copy()
     w, x, y, z = quaternion
     return np.array(
         [

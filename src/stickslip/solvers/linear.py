@@ -145,45 +145,48 @@ def dense_weakest_pivot(LU):
 @bare
 def eliminate(A, swaps):
     """P A = L U in place, by rows with the largest pivot of a column; False where a pivot is zero or not finite. The
-    rows below are changed for two columns at once, which reads and writes them half as often."""
-    n = A.shape[0]
+    rows below are changed for two columns at once, which reads and writes them half as often; what the next pivot is,
+    is found on the way."""
+    n, at, largest = A.shape[0], 0, 0.0
+    for i in range(n):
+        if abs(A[i, 0]) > largest:
+            at, largest = i, abs(A[i, 0])
     for j in range(0, n, 2):
-        if not pivot(A, j, swaps):
+        if not exchange(A, j, at, swaps):
             return False
         if j + 1 == n:
             return True
-        above = A[j, j + 1]
+        inverse, above, at, largest = 1.0 / A[j, j], A[j, j + 1], j + 1, 0.0
         for i in range(j + 1, n):
-            A[i, j + 1] -= A[i, j] * above
-        if not pivot(A, j + 1, swaps):
+            x = A[i, j] * inverse
+            y = A[i, j + 1] - x * above
+            A[i, j], A[i, j + 1] = x, y
+            if abs(y) > largest:
+                at, largest = i, abs(y)
+        if not exchange(A, j + 1, at, swaps):
             return False
-        first, second, share = A[j, j + 2 :], A[j + 1, j + 2 :], A[j + 1, j]
+        first, second, share, inverse = A[j, j + 2 :], A[j + 1, j + 2 :], A[j + 1, j], 1.0 / A[j + 1, j + 1]
         for c in range(n - j - 2):
             second[c] -= share * first[c]
+        at, largest = j + 2, 0.0
         for i in range(j + 2, n):
-            row, x, y = A[i, j + 2 :], A[i, j], A[i, j + 1]
+            row, x, y = A[i, j + 2 :], A[i, j], A[i, j + 1] * inverse
+            A[i, j + 1] = y
             for c in range(n - j - 2):
                 row[c] -= x * first[c] + y * second[c]
+            if abs(row[0]) > largest:
+                at, largest = i, abs(row[0])
     return True
 
 
 @bare
-def pivot(A, j, swaps):
-    """Take the row with the largest entry of column j for row j, and divide those below by it."""
-    n, at, largest = A.shape[0], j, abs(A[j, j])
-    for i in range(j + 1, n):
-        if abs(A[i, j]) > largest:
-            at, largest = i, abs(A[i, j])
+def exchange(A, j, at, swaps):
+    """Take row `at` for row j. Is there a pivot then?"""
     swaps[j] = at
-    if not 0.0 < largest < np.inf:
-        return False
     if at != j:
-        for c in range(n):
+        for c in range(A.shape[0]):
             A[j, c], A[at, c] = A[at, c], A[j, c]
-    inverse = 1.0 / A[j, j]
-    for i in range(j + 1, n):
-        A[i, j] *= inverse
-    return True
+    return 0.0 < abs(A[j, j]) < np.inf
 
 
 @bare
