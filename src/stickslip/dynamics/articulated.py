@@ -316,9 +316,22 @@ def inverse_root(A, scale):
 def divide(B, K, sign):
     """B <- s B Kᵀ."""
     for r in range(6):
-        a, b, c, d, e, f = B[r, 0], B[r, 1], B[r, 2], B[r, 3], B[r, 4], B[r, 5]
+        x = lower(K, sign * B[r, 0], sign * B[r, 1], sign * B[r, 2], sign * B[r, 3], sign * B[r, 4], sign * B[r, 5])
         for j in range(6):
-            B[r, j] = sign * (K[j, 0] * a + K[j, 1] * b + K[j, 2] * c + K[j, 3] * d + K[j, 4] * e + K[j, 5] * f)
+            B[r, j] = x[j]
+
+
+@bare
+def lower(K, a, b, c, d, e, f):
+    """K times a vector; above its diagonal there are zeros."""
+    return (
+        K[0, 0] * a,
+        K[1, 0] * a + K[1, 1] * b,
+        K[2, 0] * a + K[2, 1] * b + K[2, 2] * c,
+        K[3, 0] * a + K[3, 1] * b + K[3, 2] * c + K[3, 3] * d,
+        K[4, 0] * a + K[4, 1] * b + K[4, 2] * c + K[4, 3] * d + K[4, 4] * e,
+        K[5, 0] * a + K[5, 1] * b + K[5, 2] * c + K[5, 3] * d + K[5, 4] * e + K[5, 5] * f,
+    )
 
 
 @bare
@@ -379,11 +392,9 @@ def half_substitute(tree, factors, group, i, j, c, first, at, place, G):
 @bare
 def eliminate(k, start, row, K, B, x):
     """y <- K y at a node, and z <- z - B y at those below it."""
-    y, C = x[k], K[k]
-    a, b, c, d, e, f = y[0], y[1], y[2], y[3], y[4], y[5]
-    for r in range(6):
-        y[r] = C[r, 0] * a + C[r, 1] * b + C[r, 2] * c + C[r, 3] * d + C[r, 4] * e + C[r, 5] * f
-    a, b, c, d, e, f = y[0], y[1], y[2], y[3], y[4], y[5]
+    y = x[k]
+    a, b, c, d, e, f = lower(K[k], y[0], y[1], y[2], y[3], y[4], y[5])
+    y[0], y[1], y[2], y[3], y[4], y[5] = a, b, c, d, e, f
     for t in range(start[k], start[k + 1]):
         z, A = x[row[t]], B[t]
         for r in range(6):
@@ -403,5 +414,9 @@ def recover(k, body, start, row, K, B, x):
         for r in range(6):
             y[r] -= A[0, r] * a + A[1, r] * b + A[2, r] * c + A[3, r] * d + A[4, r] * e + A[5, r] * f
     a, b, c, d, e, f = y[0], y[1], y[2], y[3], y[4], y[5]
-    for r in range(6):
-        y[r] = C[0, r] * a + C[1, r] * b + C[2, r] * c + C[3, r] * d + C[4, r] * e + C[5, r] * f
+    y[0] = C[0, 0] * a + C[1, 0] * b + C[2, 0] * c + C[3, 0] * d + C[4, 0] * e + C[5, 0] * f
+    y[1] = C[1, 1] * b + C[2, 1] * c + C[3, 1] * d + C[4, 1] * e + C[5, 1] * f
+    y[2] = C[2, 2] * c + C[3, 2] * d + C[4, 2] * e + C[5, 2] * f
+    y[3] = C[3, 3] * d + C[4, 3] * e + C[5, 3] * f
+    y[4] = C[4, 4] * e + C[5, 4] * f
+    y[5] = C[5, 5] * f
