@@ -49,8 +49,7 @@ class Lab:
         with self._ending:
             if self._closed.is_set():
                 return
-            if self._timer is not None:
-                self._timer.cancel()
+            self._stay()
             self.session.listeners.clear()
             self.session.close()
             self.page.jam.close()
