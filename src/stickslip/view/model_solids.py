@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.scene.model import Floats, Integers, Kind, State
+from stickslip.scene.model import Floats, Integers, Kind, Shape, State
 from stickslip.view.solids import (
     FAR,
     MESHES,
@@ -22,12 +22,14 @@ from stickslip.view.solids import (
     View,
     along,
     ball_about,
+    drawn,
     faceted,
     palette_tints,
     quaternions,
 )
 
 PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  # mjtGeom
+SHAPES = {SPHERE: Shape.SPHERE, CAPSULE: Shape.CAPSULE, CYLINDER: Shape.CYLINDER, BOX: Shape.BOX}  # drawn alike
 SHOWN_GROUPS = 3  # of MuJoCo's viewer
 FACETED = 5000  # triangles up to which a mesh has sharp edges
 BONE = 0.05  # radius of a bone, as a share of its length
@@ -97,7 +99,9 @@ class ModelSolids:
         found: list[tuple[str, int, Any, Any, Any]] = [
             (mesh, int(i), place, (1.0, 0.0, 0.0, 0.0), scale)
             for i in self.shown
-            for mesh, place, scale in drawn(int(m.geom_type[i]), int(m.geom_dataid[i]), m.geom_size[i].tolist(), view)
+            for mesh, place, scale in drawn_geom(
+                int(m.geom_type[i]), int(m.geom_dataid[i]), m.geom_size[i].tolist(), view
+            )
         ]
         for k, (_, *way) in enumerate(self.bones):
             half = float(np.linalg.norm(way)) / 2
@@ -150,26 +154,19 @@ def rod_ends(m: Any) -> list[tuple[float, ...]]:
     return [(float(b), *(2 * m.body_ipos[b])) for b in last if np.linalg.norm(m.body_ipos[b]) > 0]
 
 
-def drawn(kind: int, data: int, size: list[float], view: View) -> list[Placed]:
+def drawn_geom(kind: int, data: int, size: list[float], view: View) -> list[Placed]:
     """The meshes of a geom, each with its place and its scale."""
     a, b, c = size
     here, far = (0.0, 0.0, 0.0), FAR * view.radius
     match kind:
-        case 0:
+        case 0:  # a plane
             return [("square", here, (a or far, b or far, 1.0))]
-        case 1:
+        case 1:  # a height field
             return [(field_name(data), here, (1.0, 1.0, 1.0))]
-        case 2:
-            return [("ball", here, (a, a, a))]
-        case 3:
-            caps: list[Placed] = [("ball", (0.0, 0.0, end), (a, a, a)) for end in (b, -b)]
-            return [("tube", here, (a, a, b)), *caps]
-        case 4:
+        case 4:  # an ellipsoid
             return [("ball", here, (a, b, c))]
-        case 5:
-            return [("tube", here, (a, a, b))]
-        case 6:
-            return [("box", here, (a, b, c))]
+        case _ if kind in SHAPES:
+            return drawn(SHAPES[kind], np.array(size), view)
         case _:
             return [(mesh_name(data), here, (1.0, 1.0, 1.0))] if data >= 0 else []
 

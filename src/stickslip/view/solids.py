@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from stickslip.engine.recorder import Header
 from stickslip.scene.meshes import convex_hull
-from stickslip.scene.model import Floats, Integers, Kind, Model, Shape, State
+from stickslip.scene.model import Floats, Integers, Kind, Shape, State
 from stickslip.scene.values import rotated
 from stickslip.view.trajectories import PALETTE
 
@@ -37,7 +37,7 @@ class Mesh(NamedTuple):
 class Parts(NamedTuple):
     """n parts."""
 
-    mesh: tuple[str, ...]  # (n,)   of `meshes_of`
+    mesh: tuple[str, ...]  # (n,)   of `Solids.meshes`
     shape: Integers  # (n,)
     body: Integers  # (n,)
     position: Floats  # (n, 3)   seen from the centre of mass, body axes   [m]
@@ -117,37 +117,11 @@ def faceted(vertices: Floats, faces: Integers) -> Mesh:
     return Mesh(vertices[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3))
 
 
-def meshes_of(world: Header | Model) -> dict[str, Mesh]:
-    """The meshes that the parts of a scene name."""
-    hulls = np.flatnonzero(world.shape == Shape.HULL)
-    own = {hull_name(int(i)): hull(world.hull_corner[slice(*world.hull_range[i, :2])]) for i in hulls}
-    return MESHES | own
-
-
 def hull_name(shape: int) -> str:
     return f"hull {shape}"
 
 
 # parts
-
-
-def parts_of(world: Header | Model, view: View) -> Parts:
-    """The parts of the shapes of a scene."""
-    found: list[tuple[str, int, Floats, Floats]] = []  # mesh, shape, place in the shape's axes, scale
-    for i, (shape, size) in enumerate(zip(world.shape, world.shape_size, strict=True)):
-        pieces = [(hull_name(i), (0.0,) * 3, (1.0,) * 3)] if shape == Shape.HULL else drawn(Shape(shape), size, view)
-        found += [(mesh, i, np.array(place), np.array(scale)) for mesh, place, scale in pieces]
-    shape = np.array([i for _, i, _, _ in found], np.int64)
-    rotation = np.reshape(world.shape_rotation, (-1, 3, 3))[shape]
-    place = np.array([place for _, _, place, _ in found]).reshape(-1, 3)
-    return Parts(
-        mesh=tuple(mesh for mesh, *_ in found),
-        shape=shape,
-        body=world.shape_body[shape],
-        position=world.shape_position[shape] + np.einsum("nij,nj->ni", rotation, place),
-        quaternion=quaternions(rotation),
-        scale=np.array([scale for *_, scale in found]).reshape(-1, 3),
-    )
 
 
 def drawn(shape: Shape, size: Floats, view: View) -> list[Placed]:
@@ -196,16 +170,6 @@ def along(direction: Floats) -> Floats:
     return turn / np.linalg.norm(turn, axis=1, keepdims=True)
 
 
-def view_of(world: Header | Model, *states: State) -> View:
-    """A ball that holds the bodies in these states, planes and what flies off to infinity left out."""
-    bounded = np.flatnonzero(world.shape != Shape.PLANE)
-    body = world.shape_body[bounded]
-    free = world.kind[body] == Kind.FREE
-    body = body[free] if free.any() else body
-    reach = np.max(np.linalg.norm(world.shape_size[bounded], axis=1), initial=0.0)
-    return ball_about([state.position[body] for state in states], float(reach))
-
-
 def ball_about(places: list[Floats], reach: float) -> View:
     """A ball about places (n, 3) of things that reach so far."""
     points = np.concatenate(places or [np.zeros((0, 3))])
@@ -249,17 +213,43 @@ class SceneSolids:
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
-        return meshes_of(self.header)
+        header = self.header
+        hulls = np.flatnonzero(header.shape == Shape.HULL)
+        own = {hull_name(int(i)): hull(header.hull_corner[slice(*header.hull_range[i, :2])]) for i in hulls}
+        return MESHES | own
 
     @cached_property
     def tints(self) -> Floats:
         return palette_tints(self.kind, np.cumsum(self.kind == Kind.FREE) - 1)
 
     def parts(self, view: View) -> Parts:
-        return parts_of(self.header, view)
+        header = self.header
+        found: list[tuple[str, int, Floats, Floats]] = []  # mesh, shape, place in the shape's axes, scale
+        for i, (shape, size) in enumerate(zip(header.shape, header.shape_size, strict=True)):
+            whole = [(hull_name(i), (0.0,) * 3, (1.0,) * 3)]
+            pieces = whole if shape == Shape.HULL else drawn(Shape(shape), size, view)
+            found += [(mesh, i, np.array(place), np.array(scale)) for mesh, place, scale in pieces]
+        shape = np.array([i for _, i, _, _ in found], np.int64)
+        rotation = np.reshape(header.shape_rotation, (-1, 3, 3))[shape]
+        place = np.array([place for _, _, place, _ in found]).reshape(-1, 3)
+        return Parts(
+            mesh=tuple(mesh for mesh, *_ in found),
+            shape=shape,
+            body=header.shape_body[shape],
+            position=header.shape_position[shape] + np.einsum("nij,nj->ni", rotation, place),
+            quaternion=quaternions(rotation),
+            scale=np.array([scale for *_, scale in found]).reshape(-1, 3),
+        )
 
     def view(self, *states: State) -> View:
-        return view_of(self.header, *states)
+        """A ball that holds the bodies in these states, planes and what flies off to infinity left out."""
+        header = self.header
+        bounded = np.flatnonzero(header.shape != Shape.PLANE)
+        body = header.shape_body[bounded]
+        free = header.kind[body] == Kind.FREE
+        body = body[free] if free.any() else body
+        reach = np.max(np.linalg.norm(header.shape_size[bounded], axis=1), initial=0.0)
+        return ball_about([state.position[body] for state in states], float(reach))
 
     def state(self, run: Any, i: int) -> State:
         return run.state(i)
