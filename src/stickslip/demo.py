@@ -130,12 +130,6 @@ def compile_last() -> None:
     Lemke().solve(MixedLCP(np.eye(2), np.array([-1.0, 1.0]), np.zeros(2), np.ones(2)))
 
 
-def draw_slide(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    from stickslip.view.comparisons import draw_comparison
-
-    draw_comparison(comparison, path, "A cube slides and spins until friction stops it, under eight formulations")
-
-
 def examples(seed: int) -> tuple[Example, ...]:
     return (
         Example("quadratic program", case("CPS 4").problem),

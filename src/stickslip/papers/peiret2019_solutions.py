@@ -25,8 +25,7 @@ from stickslip.engine.integrate import integrate_system
 from stickslip.engine.jam import Jam, through_jam
 from stickslip.engine.systems import simulate_system
 from stickslip.friction.penalty import Penalty
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
 from stickslip.view.figures import DASHED, INK, PAPER, write

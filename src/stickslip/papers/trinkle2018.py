@@ -16,8 +16,7 @@ from stickslip.engine.trajectory import Trajectory
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.scene.scene import Scene
 from stickslip.view.comparisons import REFERENCE_LINE, page
 from stickslip.view.figures import INK, write

@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.matrix import Dense
 from stickslip.problems.residual import residual
 from stickslip.problems.rod_and_cube import (

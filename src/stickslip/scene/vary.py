@@ -26,10 +26,9 @@ from stickslip.scene.scene import (
     Driven,
     Held,
     Scene,
-    check_depth,
     check_mass,
     check_motor,
-    check_planar,
+    check_shapes,
     check_spin,
     joint_field,
 )
@@ -130,7 +129,7 @@ def body_with(scene: Scene, body: BodyDescription, place: Place, value: Any) -> 
     else:
         (shape,) = body.shapes
         shapes = (replace(shape, **{field: component(getattr(shape, field), place, value)}),)
-        (check_planar if scene.planar else check_depth)(shapes)
+        check_shapes(shapes, scene.planar)
         new = replace(body, shapes=shapes)
     check_mass(owner, new, scene.planar)
     check_spin(owner, new)

@@ -81,8 +81,10 @@ class SceneRun:
         if not isinstance(measure, Measures) or not all(map(kept_by_copies, measure.names)):
             return {}
         alike: dict[Any, dict[int, Mapping[str, Any]]] = {}
-        for i, each in enumerate(given):
-            alike.setdefault(known_by(settings_of(each)), {})[i] = each
+        for i, each in enumerate(given):  # settings are alike as numbers and texts, others as objects
+            said = settings_of(each).values()
+            key = tuple(value if isinstance(value, int | float | str) else id(value) for value in said)
+            alike.setdefault(key, {})[i] = each
         return {i: row for group in alike.values() for i, row in self.copies(measure, group).items()}
 
     def copies(self, measure: Measures, given: dict[int, Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
@@ -128,11 +130,6 @@ class Measures:
 
 def settings_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in RUN if name in given}
-
-
-def known_by(settings: Mapping[str, Any]) -> tuple[Any, ...]:
-    """By which settings are seen to be alike: numbers and texts by themselves, others as objects."""
-    return tuple(value if isinstance(value, int | float | str) else id(value) for value in settings.values())
 
 
 def kept_by_copies(name: str) -> bool:

@@ -109,9 +109,7 @@ class Sweep:
             import pandas
         except ImportError:
             raise InputError("Sweep.frame: pandas is not installed: pip install pandas") from None
-        flat = {name: texts(column) for name, column in flat_columns(self._columns).items()}
-        status = np.array(["waits", "done", "failed"])[self._table.status]
-        return pandas.DataFrame({**flat, "status": status, "reason": texts(self._table.reason)}).rename_axis("run")
+        return pandas.DataFrame({name: texts(column) for name, column in self._table.flat().items()}).rename_axis("run")
 
     def __len__(self) -> int:
         return len(self._table)

@@ -128,13 +128,17 @@ class Table:
         named |= {f"measured/{name.replace('/', SLASH)}": column for name, column in self.measured.items()}
         return {"status": self.status, **named, "reason": self.reason, "seconds": self.seconds}
 
+    def flat(self) -> dict[str, Column]:
+        """All that a reader of the table wants, as columns of one number or text each."""
+        words = {"status": np.array(["waits", "done", "failed"])[self.status], "reason": self.reason}
+        return flat_columns({**self.parameters, **self.measured}) | words
+
     def write_csv(self, path: str | os.PathLike[str]) -> None:
-        flat = flat_columns({**self.parameters, **self.measured})
-        flat |= {"status": np.array(["waits", "done", "failed"])[self.status], "reason": self.reason}
+        flat = self.flat()
         with replacing(path) as temporary, open(temporary, "x", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["run", *flat])
-            writer.writerows(zip(range(len(self)), *(cells(column) for column in flat.values()), strict=True))
+            writer.writerows(zip(range(len(self)), *map(cells, flat.values()), strict=True))
 
 
 def flat_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
