@@ -60,7 +60,9 @@ def force_chains(
     axes.set_axis_off()
     state = contact_states(problem, solution.x, solution.y)
     draw_floor(axes, positions, radius)
-    draw_balls(axes, positions, radius)
+    ball = glass_ball(160)
+    for right, up, depth in project(positions):
+        stamp(axes, ball, right, up, radius, radius, 10 + depth)
     draw_forces(axes, positions, pairs, solution.x[:: problem.dimension], state)
     right, up, _ = project(positions).T
     axes.set_aspect("equal")
@@ -90,12 +92,6 @@ def draw_floor(axes: Axes, centres: Dense, radius: float) -> None:
     low = centres[centres[:, 2] < 1.5 * radius]
     for right, up, _ in project(low * [1.0, 1.0, 0.0]):
         stamp(axes, shadow, right, up, 1.25 * radius, 2.0 * math.sin(ELEVATION) * radius, 1)
-
-
-def draw_balls(axes: Axes, centres: Dense, radius: float) -> None:
-    ball = glass_ball(160)
-    for right, up, depth in project(centres):
-        stamp(axes, ball, right, up, radius, radius, 10 + depth)
 
 
 def glass_ball(pixels: int) -> Dense:

@@ -30,10 +30,7 @@ def draw_jam_map(jam_map: JamMap, path: str | os.PathLike[str], title: str = "")
     """Draw a map; `title` is its heading."""
     figure = page(7.6, 5.6, title or f"{jam_map.family.name}: friction from which on it jams", path)
     axes = figure.subplots()
-    if len(jam_map.axes) == 1:
-        draw_line(axes, jam_map)
-    else:
-        draw_contours(axes, jam_map)
+    (draw_line if len(jam_map.axes) == 1 else draw_contours)(axes, jam_map)
     write(figure, path)
 
 

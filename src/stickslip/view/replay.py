@@ -39,28 +39,20 @@ POSE_BYTES, CONTACT_BYTES = 28, 96  # of a body, of a contact
 GOOD, INEXACT, FAILED = range(3)  # of a bin: what its worst step is
 
 
-def write_replay(run: Trajectory, path: str | os.PathLike[str], others: Sequence[Trajectory] = ()) -> None:
+def write_replay(run: Trajectory, path: str | os.PathLike[str], others: Sequence[Trajectory]) -> None:
     """Write the page; `others` are runs of the same bodies, shown as ghosts beside the first."""
     name = os.fspath(path)
     if not name.endswith(".html"):
         raise InputError(f"export: the path is {name!r}, expected a name that ends with .html")
-    text = replay_page(run, others)
-    with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
-        file.write(text)
-
-
-def replay_page(run: Trajectory, others: Sequence[Trajectory] = ()) -> str:
-    check_runs(run, others)
-    solids = solids_of("export", run)
-    page = resources.files("stickslip.view").joinpath("replay.html").read_text(encoding="utf-8")
-    numbers = base64.b64encode(gzip.compress(packed(contents(run, others, solids)), 6)).decode()
-    return page.replace("{{title}}", html.escape(title_of(run, solids))).replace("{{numbers}}", numbers)
-
-
-def check_runs(run: Trajectory, others: Sequence[Trajectory]) -> None:
     for each in (run, *others):
         if each.header.names != run.header.names or each.header.world != run.header.world:
             raise InputError("export: the runs have different bodies, expected runs of one scene or model")
+    solids = solids_of("export", run)
+    page = resources.files("stickslip.view").joinpath("replay.html").read_text(encoding="utf-8")
+    numbers = base64.b64encode(gzip.compress(packed(contents(run, others, solids)), 6)).decode()
+    text = page.replace("{{title}}", html.escape(title_of(run, solids))).replace("{{numbers}}", numbers)
+    with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
+        file.write(text)
 
 
 def solids_of(owner: str, run: Trajectory) -> Solids:

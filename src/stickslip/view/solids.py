@@ -9,7 +9,7 @@ the same of a robot.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -19,6 +19,9 @@ from stickslip.scene.meshes import convex_hull
 from stickslip.scene.model import Floats, Integers, Kind, Shape, State
 from stickslip.scene.values import rotated
 from stickslip.view.trajectories import PALETTE
+
+if TYPE_CHECKING:
+    from stickslip.view.model_solids import ModelSolids
 
 ROUND = 24  # corners of a circle
 RINGS = 12  # of a ball, from pole to pole
@@ -37,7 +40,7 @@ class Mesh(NamedTuple):
 class Parts(NamedTuple):
     """n parts."""
 
-    mesh: tuple[str, ...]  # (n,)   of `Solids.meshes`
+    mesh: tuple[str, ...]  # (n,)   of `meshes`
     shape: Integers  # (n,)
     body: Integers  # (n,)
     position: Floats  # (n, 3)   seen from the centre of mass, body axes   [m]
@@ -183,30 +186,8 @@ def ball_about(places: list[Floats], reach: float) -> View:
 # bodies
 
 
-class Solids(Protocol):
-    """What the bodies of a world look like."""
-
-    names: tuple[str, ...]
-    kind: Integers  # (n,)
-    planar: bool
-
-    @property
-    def meshes(self) -> dict[str, Mesh]: ...
-    @property
-    def tints(self) -> Floats:
-        """(n, 3) colours, 0 to 255."""
-
-    def parts(self, view: View) -> Parts: ...
-    def view(self, *states: State) -> View: ...
-    def state(self, run: Any, i: int) -> State:
-        """Of a run, at its instant i."""
-
-    def potentials(self, run: Any, instants: Integers) -> Floats:
-        """Of a run, at some instants   [J]."""
-
-
 class SceneSolids:
-    """Those of a scene."""
+    """What the bodies of a scene look like."""
 
     def __init__(self, header: Header) -> None:
         self.header, self.names, self.kind, self.planar = header, header.names, header.kind, bool(header.planar)
@@ -220,6 +201,7 @@ class SceneSolids:
 
     @cached_property
     def tints(self) -> Floats:
+        """(n, 3) colours, 0 to 255."""
         return palette_tints(self.kind, np.cumsum(self.kind == Kind.FREE) - 1)
 
     def parts(self, view: View) -> Parts:
@@ -252,10 +234,15 @@ class SceneSolids:
         return ball_about([state.position[body] for state in states], float(reach))
 
     def state(self, run: Any, i: int) -> State:
+        """Of a run, at its instant i."""
         return run.state(i)
 
     def potentials(self, run: Any, instants: Integers) -> Floats:
+        """Of a run, at some instants   [J]."""
         return run.potential[instants]
+
+
+Solids: TypeAlias = "SceneSolids | ModelSolids"  # which have the same attributes and methods
 
 
 def palette_tints(kind: Integers, number: Integers) -> Floats:
