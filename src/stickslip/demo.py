@@ -27,14 +27,7 @@ from stickslip.friction.stewart_trinkle import StewartTrinkle
 from stickslip.pack import pack
 from stickslip.papers.peiret2017 import cube
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.mechanical import (
-    box_stack,
-    chain,
-    normal_lcp,
-    pile_positions,
-    polyhedral_lcp,
-    sphere_pile,
-)
+from stickslip.problems.mechanical import box_stack, chain, normal_lcp, pile_positions, polyhedral_lcp, sphere_pile
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import Case, murty_exponential, textbook

@@ -336,7 +336,8 @@ class Page:
                     self.server, f"/world/{k}/{mesh}", meshes[mesh], self._draggable(own) if k == 0 else None, **look
                 )
                 place, turn = placed(own, frame.states[k])
-                batch.show(place, turn, own.scale, colours(solids, own.body, k))
+                ghostly = np.tile(rgb(charts.ghost_colour(k)), (len(own.body), 1))
+                batch.show(place, turn, own.scale, ghostly if k else solids.tints[own.body])
                 self.bodies[k, mesh] = batch, own
         self.origin.visible = "square" not in parts.mesh  # without a ground it says where z points
         self.origin.axes_length, self.origin.axes_radius = 0.3 * view.radius, 0.006 * view.radius
@@ -513,7 +514,10 @@ class Page:
         self.strips.handle.content = charts.chart(self.series, self.apart, tol, frame.time, self.strips.script)
 
     def _draw_paths(self, frame: Frame) -> None:
-        free = path_bodies(self.session.first.solids)
+        solids = self.session.first.solids
+        free = free_bodies(solids)
+        if hasattr(solids, "body"):  # of a robot one shape of each
+            free = free[np.unique(solids.body[free], return_index=True)[1]]
         bodies = free[:PATHS]
         for k, (track, line) in enumerate(zip(self.session.tracks, self.lines, strict=True)):
             end = min(frame.instant, len(track) - 1)
@@ -532,17 +536,6 @@ class Page:
 
 
 # what a page says
-
-
-def colours(solids: Any, body: Any, k: int) -> Any:
-    """Of the bodies of parts; ghosts have one colour each."""
-    return solids.tints[body] if k == 0 else np.tile(rgb(charts.ghost_colour(k)), (len(body), 1))
-
-
-def path_bodies(solids: Any) -> Any:
-    """Those whose paths are drawn: the free ones, of a robot one shape of each."""
-    free = free_bodies(solids)
-    return free[np.unique(solids.body[free], return_index=True)[1]] if hasattr(solids, "body") else free
 
 
 def legend() -> str:

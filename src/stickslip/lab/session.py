@@ -108,7 +108,7 @@ def posted(task: Callable[..., None]) -> Callable[..., Future[None]]:
     return post
 
 
-class Session:
+class Session(contextlib.AbstractContextManager["Session"]):
     def __init__(self, world: World, settings: Settings | None = None, name: str = "") -> None:
         self.name = name
         self.settings = settings or Settings()
@@ -270,9 +270,6 @@ class Session:
         if self._worker.is_alive():
             self._tasks.put(None)
             self._worker.join(30.0)
-
-    def __enter__(self) -> Session:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -28,7 +28,7 @@ GRACE = 10.0  # seconds after which a lab without a tab ends: a reload is quicke
 MISSING = "view: viser is missing, expected the extra: pip install 'stickslip[lab]'"
 
 
-class Lab:
+class Lab(contextlib.AbstractContextManager["Lab"]):
     """A lab that is open. It ends with `close()`, or when its last tab is closed."""
 
     def __init__(self, session: Session, server: Any, address: str, page: Any, keep: bool) -> None:
@@ -72,9 +72,6 @@ class Lab:
     def _end_if_left(self) -> None:
         if not self.server.get_clients():
             threading.Thread(target=self.close, daemon=True).start()
-
-    def __enter__(self) -> Lab:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

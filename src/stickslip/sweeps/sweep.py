@@ -109,7 +109,7 @@ class Sweep:
             import pandas
         except ImportError:
             raise InputError("Sweep.frame: pandas is not installed: pip install pandas") from None
-        return pandas.DataFrame({name: texts(column) for name, column in self._table.flat().items()}).rename_axis("run")
+        return pandas.DataFrame(self._table.flat()).rename_axis("run")
 
     def __len__(self) -> int:
         return len(self._table)

@@ -131,7 +131,8 @@ class Table:
     def flat(self) -> dict[str, Column]:
         """All that a reader of the table wants, as columns of one number or text each."""
         words = {"status": np.array(["waits", "done", "failed"])[self.status], "reason": self.reason}
-        return flat_columns({**self.parameters, **self.measured}) | words
+        flat = flat_columns({**self.parameters, **self.measured}) | words
+        return {name: texts(column) for name, column in flat.items()}
 
     def write_csv(self, path: str | os.PathLike[str]) -> None:
         flat = self.flat()
@@ -155,7 +156,7 @@ def flat_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
 def cells(column: Column) -> list[Any]:
     """Whole numbers without a point, others with all their digits."""
     if column.dtype.kind != "f":
-        return texts(column).tolist()
+        return column.tolist()
     return [int(value) if value.is_integer() else value for value in column.tolist()]
 
 
