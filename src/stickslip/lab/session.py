@@ -222,7 +222,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             self.post(lambda s: s._put(pull))
 
     @posted
-    def drop(self, kind: str, size: float | None = None) -> None:
+    def drop(self, kind: str) -> None:
         """Add a box or a ball above what is there."""
         if self.world is None:
             raise InputError("lab: this is a finished run, expected a scene to drop things into")
@@ -231,7 +231,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         i = [min(self.index, len(track) - 1) for track in self.tracks]
         moments = [track.moment(k) for track, k in zip(self.tracks, i, strict=True)]
         solids, state = self.first.solids, self.first.state(self.index)
-        across = size or typical_size(solids)
+        across = typical_size(solids)
         free = state.position[free_bodies(solids)]
         top = float(free[:, 2].max()) if len(free) else 0.0
         above = self.view.centre[0], 0.0 if solids.planar else self.view.centre[1], top + 2.5 * across
@@ -261,9 +261,9 @@ class Session(contextlib.AbstractContextManager["Session"]):
         """All tracks as runs, the first first."""
         return self.ask(lambda s: [track.trajectory() for track in s.tracks])
 
-    def standing(self, before: bool = False) -> Scene:
-        """The scene as it stands at the instant that is shown, or one step before."""
-        return self.ask(lambda s: s.first.standing(s.index, before))
+    def standing(self) -> Scene:
+        """The scene as it stands at the instant that is shown."""
+        return self.ask(lambda s: s.first.standing(s.index))
 
     def close(self) -> None:
         """End the worker; afterwards nothing runs."""

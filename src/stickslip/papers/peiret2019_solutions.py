@@ -239,9 +239,8 @@ def draw_figure_6(found: JamMap, path: str) -> None:
     map_axes.set_xlabel("distance $x$ of the tip [m]", color=INK)
     map_axes.set_ylabel("angle $θ_3$ of the last link [°]", color=INK)
     for (name, _), worst, colour in zip(MINIMA.items(), found.minima, PALETTE, strict=False):
-        joints = np.cumsum(
-            [(0.0, ARM_HEIGHT), *(step(L, a) for L, a in zip(ARM_LENGTHS, worst.q, strict=False))], axis=0
-        )
+        links = [(L * np.cos(a), -L * np.sin(a)) for L, a in zip(ARM_LENGTHS, worst.q, strict=False)]
+        joints = np.cumsum([(0.0, ARM_HEIGHT), *links], axis=0)
         label = f"{name}: $μ_{{jam}}$ = {worst.mu_jam:.4f}"
         arm_axes.plot(
             *joints.T, color=colour, linewidth=4, marker="o", markersize=7, markeredgecolor=PAPER, label=label
@@ -260,11 +259,6 @@ def draw_figure_6(found: JamMap, path: str) -> None:
     arm_axes.legend(frameon=False, fontsize=10, labelcolor=INK, loc="upper right")
     arm_axes.set_title("worst poses, and the slip that jams first", loc="left", fontsize=10, color=INK)
     write(sheet, path)
-
-
-def step(length: float, angle: float) -> tuple[float, float]:
-    """Along a link whose angle is below the horizontal."""
-    return length * float(np.cos(angle)), -length * float(np.sin(angle))
 
 
 # through the jam

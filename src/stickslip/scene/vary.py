@@ -12,7 +12,7 @@ Values are checked as `Scene` checks them when it is told.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
@@ -56,15 +56,9 @@ def varied(scene: Scene, values: Mapping[str, Any]) -> Scene:
     return new
 
 
-def check_places(scene: Scene, names: Iterable[str], beside: Sequence[str] = ()) -> None:
-    """Does the scene have all of them? The first that it does not have is refused; `beside` are names that would be
-    none of the scene's and right as well."""
-    for name in names:
-        place_of(scene, name, beside)
-
-
 def place_of(scene: Scene, name: str, beside: Sequence[str] = ()) -> Place:
-    """Where the number of a name stands. Names of bodies and joints may have dots: the longest that fits is meant."""
+    """Where the number of a name stands. Names of bodies and joints may have dots: the longest that fits is meant. What
+    the scene does not have is refused; `beside` are names that would be none of the scene's and right as well."""
     path, axis = name, None
     if name[-2:-1] == "." and name[-1] in AXES:
         path, axis = name[:-2], AXES.index(name[-1])

@@ -33,7 +33,7 @@ from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.scene.model import Floats, Kind
 from stickslip.scene.scene import Scene
-from stickslip.scene.vary import check_places, varied
+from stickslip.scene.vary import place_of, varied
 from stickslip.sweeps.compare import first_free_body, turn
 from stickslip.sweeps.ensemble import Ensemble, ensemble
 
@@ -106,7 +106,9 @@ class SceneRun:
 
     def check(self, names: Sequence[str], fixed: Mapping[str, Any]) -> None:
         """Are these, of all that is varied or fixed, what a run can be told?"""
-        check_places(self.scene, [name for name in names if name not in RUN], RUN)
+        for name in names:
+            if name not in RUN:
+                place_of(self.scene, name, RUN)
         for name in NEEDED:
             if name not in names:
                 raise InputError(f"sweep: {name} is missing, expected it for a scene: {name}=... seconds")

@@ -10,6 +10,7 @@ told and asked in sweeps/scenes.py.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import inspect
 import os
@@ -40,7 +41,7 @@ from stickslip.checks import path as file_path
 from stickslip.engine.interrupts import remembered
 from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
-from stickslip.errors import FileError, InputError, short
+from stickslip.errors import FileError, InputError, replacing, short
 from stickslip.scene.scene import Scene
 from stickslip.sweeps.compare import said
 from stickslip.sweeps.plan import REPETITION, Plan, plan_of
@@ -56,6 +57,7 @@ from stickslip.sweeps.table import (
     Table,
     TableFile,
     as_text,
+    cells,
     flat_columns,
     is_sweep,
     read_table,
@@ -101,7 +103,11 @@ class Sweep:
     @checked(path=file_path)
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as text, with every digit; vectors have a column for each component."""
-        self._table.write_csv(path)
+        flat = self._table.flat()
+        with replacing(path) as temporary, open(temporary, "x", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["run", *flat])
+            writer.writerows(zip(range(len(self)), *map(cells, flat.values()), strict=True))
 
     def frame(self) -> Any:
         """The table as a DataFrame of pandas, with the number of the run as its index."""

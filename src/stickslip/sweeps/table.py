@@ -18,7 +18,6 @@ against its checksum when it is read, so that damage is not taken for a result; 
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import os
 import zlib
@@ -30,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import FileError, InputError, reading, replacing, writing
+from stickslip.errors import FileError, InputError, reading, writing
 from stickslip.problems.files import check_held, made_whole, own_node, readable
 from stickslip.texts import fixed, text_of
 
@@ -133,13 +132,6 @@ class Table:
         words = {"status": np.array(["waits", "done", "failed"])[self.status], "reason": self.reason}
         flat = flat_columns({**self.parameters, **self.measured}) | words
         return {name: texts(column) for name, column in flat.items()}
-
-    def write_csv(self, path: str | os.PathLike[str]) -> None:
-        flat = self.flat()
-        with replacing(path) as temporary, open(temporary, "x", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["run", *flat])
-            writer.writerows(zip(range(len(self)), *map(cells, flat.values()), strict=True))
 
 
 def flat_columns(columns: Mapping[str, Column]) -> dict[str, Column]:

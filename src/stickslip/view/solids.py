@@ -94,25 +94,17 @@ def box() -> Mesh:
     return Mesh(np.concatenate(vertices), np.concatenate(faces))
 
 
-def ball() -> Mesh:
-    angle = np.linspace(-np.pi / 2, np.pi / 2, RINGS + 1)
-    return revolved(np.column_stack([np.cos(angle), np.sin(angle)]))
-
+LATITUDE = np.linspace(-np.pi / 2, np.pi / 2, RINGS + 1)  # of the rings of a ball
 
 MESHES: dict[str, Mesh] = {
     "box": box(),  # half lengths 1
-    "ball": ball(),  # radius 1
+    "ball": revolved(np.column_stack([np.cos(LATITUDE), np.sin(LATITUDE)])),  # radius 1
     "tube": revolved(np.array([(0, -1), (1, -1), (1, -1), (1, 1), (1, 1), (0, 1)], float)),  # radius and half length 1
     "square": Mesh(np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], float), np.array([(0, 1, 2), (0, 2, 3)])),
     "cone": revolved(np.array([(0, 0), (1, 1)], float)),  # apex at the origin, opens along z, no lid
     "dart": revolved(np.array([(0, 0), (1, 0), (1, 0), (0, 1)], float)),  # base at the origin, points along z
     "ring": revolved(np.array([(0.7, -0.15), (1, -0.15), (1, 0.15), (0.7, 0.15), (0.7, -0.15)], float)),
 }
-
-
-def hull(corners: Floats) -> Mesh:
-    found = convex_hull("hull", "corners", corners)
-    return faceted(found.corners, found.triangles)
 
 
 def faceted(vertices: Floats, faces: Integers) -> Mesh:
@@ -195,9 +187,11 @@ class SceneSolids:
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
         header = self.header
-        hulls = np.flatnonzero(header.shape == Shape.HULL)
-        own = {hull_name(int(i)): hull(header.hull_corner[slice(*header.hull_range[i, :2])]) for i in hulls}
-        return MESHES | own
+        found = dict(MESHES)
+        for i in np.flatnonzero(header.shape == Shape.HULL).tolist():
+            hull = convex_hull("hull", "corners", header.hull_corner[slice(*header.hull_range[i, :2])])
+            found[hull_name(i)] = faceted(hull.corners, hull.triangles)
+        return found
 
     @cached_property
     def tints(self) -> Floats:
