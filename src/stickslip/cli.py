@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from stickslip import __version__
-from stickslip.errors import (
-    InexactWarning,
-    InputError,
-    IntegrationFailed,
-    RangeFailed,
-    RunFailed,
-    SolveFailed,
-    replacing,
-    short,
-)
+from stickslip.errors import UNSOLVED, InexactWarning, InputError, replacing, short
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -81,7 +72,7 @@ class OneSentence(click.Group):
         except click.UsageError as error:
             command = error.ctx.command_path if error.ctx is not None else ctx.command_path
             end(ctx, f"{short(error.format_message())} ({command} --help lists what there is)", BAD_INPUT)
-        except (SolveFailed, RunFailed, IntegrationFailed, RangeFailed) as error:
+        except UNSOLVED as error:
             end(ctx, str(error), NOT_SOLVED)
         except MemoryError:
             end(ctx, "there is not enough memory for this", BAD_INPUT)

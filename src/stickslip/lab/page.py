@@ -20,6 +20,7 @@ import numpy as np
 from stickslip.engine.trajectory import ContactTable
 from stickslip.errors import InputError, RangeFailed, SolveFailed
 from stickslip.lab import charts
+from stickslip.lab.anchors import fixed_to
 from stickslip.lab.jam_tab import JamTab
 from stickslip.lab.marks import JOINT_COLOUR, Instances, Look, arrows, joint_forces, marked, usual_force
 from stickslip.lab.opening import opened
@@ -285,9 +286,7 @@ class Page:
         body = int(parts.body[event.instance_index])
         state = frame.states[0]
         if event.phase == "start" or self.session.pull is None:
-            arm = np.array(event.start_position) - state.position[body]
-            back = state.quaternion[body] * [1.0, -1.0, -1.0, -1.0]
-            self.grip = rotated(back, arm)
+            self.grip = fixed_to(state, body, np.array(event.start_position))
         self.session.drag(Pull(body, self.grip, np.array(event.end_position, float)))
 
     # showing

@@ -43,27 +43,12 @@ from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import FileError, InputError, replacing, short
 from stickslip.scene.scene import Scene
+from stickslip.sweeps import table as tables
 from stickslip.sweeps.compare import said
 from stickslip.sweeps.plan import REPETITION, Plan, plan_of
 from stickslip.sweeps.run import RNG, Task, engine_of, kept_path, known_engine, run_all
 from stickslip.sweeps.scenes import SceneRun, measures_of
-from stickslip.sweeps.table import (
-    DONE,
-    FAILED,
-    WAITS,
-    About,
-    Column,
-    Row,
-    Table,
-    TableFile,
-    as_text,
-    cells,
-    flat_columns,
-    is_sweep,
-    read_table,
-    texts,
-    write_table,
-)
+from stickslip.sweeps.table import DONE, FAILED, WAITS, About, Column, Row, Table, TableFile
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -93,12 +78,12 @@ class Sweep:
     @checked(path=file_path)
     def load(cls, path: str | os.PathLike[str]) -> Sweep:
         """The table in a file, also of a sweep that was killed or still runs, as far as it got."""
-        return cls(read_table(path))
+        return cls(tables.read_table(path))
 
     @checked(path=file_path)
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to an HDF5 file, which appears complete or not at all."""
-        write_table(self._table, path)
+        tables.write_table(self._table, path)
 
     @checked(path=file_path)
     def save_csv(self, path: str | os.PathLike[str]) -> None:
@@ -107,7 +92,7 @@ class Sweep:
         with replacing(path) as temporary, open(temporary, "x", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["run", *flat])
-            writer.writerows(zip(range(len(self)), *map(cells, flat.values()), strict=True))
+            writer.writerows(zip(range(len(self)), *map(tables.cells, flat.values()), strict=True))
 
     def frame(self) -> Any:
         """The table as a DataFrame of pandas, with the number of the run as its index."""
@@ -140,13 +125,13 @@ class Sweep:
         columns = self._columns
         found = columns.get(text("Sweep", "the column", name))
         if found is None:
-            found = flat_columns(columns).get(name)
+            found = tables.flat_columns(columns).get(name)
         if found is None:
             raise InputError(f"Sweep: there is no column {shown(name)}, expected one of {', '.join(columns)}")
-        return texts(found).copy()
+        return tables.texts(found).copy()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._columns or name in flat_columns(self._columns)
+        return name in self._columns or name in tables.flat_columns(self._columns)
 
     @property
     def done(self) -> Column:
@@ -165,7 +150,7 @@ class Sweep:
 
     def reason(self, number: int) -> str:
         """Why a run failed; empty where it did not."""
-        return as_text(self._table.reason[self._row(number)])
+        return tables.as_text(self._table.reason[self._row(number)])
 
     def _row(self, number: int) -> int:
         return whole("Sweep", "number", number, 0, len(self) - 1)
@@ -277,7 +262,7 @@ def sweep(
     about = About(name_of(what), digest_of(task, scene), seed, folder)
     table = Table.of(about, plan.columns(), len(plan))
     if out is not None and os.path.exists(out):
-        table = table if fresh and is_sweep(out) else continued(read_table(out), table, os.fspath(out))
+        table = table if fresh and tables.is_sweep(out) else continued(tables.read_table(out), table, os.fspath(out))
     if retry:
         table.status[table.status == FAILED] = WAITS
     waiting = np.flatnonzero(table.status == WAITS).tolist()
@@ -403,7 +388,9 @@ def continued(old: Table, new: Table, path: str) -> Table:
         differs = f"{len(old)} runs over {', '.join(old.parameters)}"
     else:
         for name, column in new.parameters.items():
-            if not np.array_equal(texts(column), texts(old.parameters[name]), equal_nan=column.dtype.kind == "f"):
+            if not np.array_equal(
+                tables.texts(column), tables.texts(old.parameters[name]), equal_nan=column.dtype.kind == "f"
+            ):
                 differs = f"a sweep with other values of {name}"
                 break
         if not differs and old.about.digest != new.about.digest:
