@@ -154,9 +154,9 @@ def scene_touch(table: ContactTable, row: int) -> Touch:
 
 def scene_anchor(scene: Scene, model: Model, base: State, touch: Touch) -> Anchor:
     parts = [group_of(model, body) for body in (touch.a, touch.b) if model.kind[body] == Kind.FREE]
-    group = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
-    if not len(group):
+    if not parts:
         raise InputError("lab: neither body of this contact is free, expected one that moves")
+    group = np.unique(np.concatenate(parts))
     still = base._replace(velocity=np.zeros_like(base.velocity))
     body = touch.a if model.kind[touch.a] == Kind.FREE else touch.b
     jointed = bool(np.isin(model.joint_a, group).any() or np.isin(model.joint_b, group).any())

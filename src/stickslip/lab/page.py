@@ -60,7 +60,7 @@ NUMBERS = "Click on a contact to see its numbers."
 class Page:
     def __init__(self, session: Session, server: Any, exports: Exports) -> None:
         self.session, self.server, self.exports = session, server, exports
-        self.generation, self.bodies, self.ghosts = -1, {}, []  # type: ignore[var-annotated]
+        self.generation, self.bodies = -1, {}  # type: ignore[var-annotated]
         self.layers: dict[str, Batch] = {}
         self.chosen: tuple[int, int, int] | None = None  # shapes and feature of a contact
         self.ranges = ""  # what determinacy says of it
@@ -229,26 +229,26 @@ class Page:
         self.words.content, self.away, self.files.value = stop.words, stop.away, NO_FILE
         self.tour.value = title
         self.shown["cones"].value = stop.cones
-        self._open(stop.scene(), stop.settings, stop.title)
+        self._open(stop.scene(), stop.settings)
 
     def open_file(self, name: str) -> None:
         """A scene, a run or a robot of the folder."""
         if name not in self.exports.readable():
             return
         try:
-            world, settings, title = opened(self.exports.folder / name)
+            world, settings, _ = opened(self.exports.folder / name)
             self.words.content, self.away, self.tour.value = "", 1.0, TOUR
-            self._open(world, settings, title)
+            self._open(world, settings)
         except (InputError, OSError) as error:
             self.words.content = f"**{error}**"
 
-    def _open(self, world: Any, settings: Settings, title: str) -> None:
+    def _open(self, world: Any, settings: Settings) -> None:
         """Another world, with the controls as it has them."""
         for own, _ in self.surfaces.values():
             own.value = False
         self.solver.value = self.tol.value = "default"
         self.jam.show("nothing")
-        self.session.open(world, settings, title)
+        self.session.open(world, settings)
 
     def choose(self, contact: int | None) -> None:
         """Show the numbers of a contact of the frame."""

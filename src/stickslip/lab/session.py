@@ -109,8 +109,7 @@ def posted(task: Callable[..., None]) -> Callable[..., Future[None]]:
 
 
 class Session(contextlib.AbstractContextManager["Session"]):
-    def __init__(self, world: World, settings: Settings | None = None, name: str = "") -> None:
-        self.name = name
+    def __init__(self, world: World, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self.tracks: list[Any] = []
         self.generation = self.index = 0
@@ -187,9 +186,9 @@ class Session(contextlib.AbstractContextManager["Session"]):
         self._load(self._opened)
 
     @posted
-    def open(self, world: World, settings: Settings | None = None, name: str = "") -> None:
+    def open(self, world: World, settings: Settings | None = None) -> None:
         """Another world."""
-        self.settings, self.name = settings or Settings(), name
+        self.settings = settings or Settings()
         self._load(world)
 
     @posted
@@ -279,12 +278,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return self.world is not None
 
     @property
-    def scene(self) -> Scene | None:
-        """What runs, where that is a scene."""
-        return self.world if isinstance(self.world, Scene) else None
-
-    @property
     def robot(self) -> LoadedModel | None:
+        """What runs, where that is a robot."""
         return self.world if isinstance(self.world, LoadedModel) else None
 
     @property

@@ -420,8 +420,6 @@ def weight(kept: Kept) -> int:
 
 def joint_error(model: Model, state: State) -> float:
     """How far apart the two sides of a joint are, at worst   [m]; along the axis of a slider they may be."""
-    if not model.joint.size:
-        return 0.0
     ends = [
         state.position[body] + rotated(state.quaternion[body], anchor)
         for body, anchor in ((model.joint_a, model.joint_anchor_a), (model.joint_b, model.joint_anchor_b))
@@ -430,7 +428,7 @@ def joint_error(model: Model, state: State) -> float:
     axis = rotated(state.quaternion[model.joint_b], model.joint_frame_b[:, :, 2])
     slides = model.joint == Joint.SLIDER
     apart[slides] -= np.sum(apart * axis, axis=1, keepdims=True)[slides] * axis[slides]
-    return float(np.linalg.norm(apart, axis=1).max())
+    return float(np.linalg.norm(apart, axis=1).max(initial=0.0))
 
 
 def free_bodies(world: Header | Solids) -> Any:

@@ -122,7 +122,7 @@ def view(
 
     shown, own, name = opened(world)
     token = None if host == LOCAL else secrets.token_urlsafe(24)
-    session = Session(shown, settings or own, name)
+    session = Session(shown, settings or own)
     try:
         with guarding(Gate(token)), contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(host=host, port=port, label=f"stickslip {name}".strip(), verbose=False)

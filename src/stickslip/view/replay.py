@@ -186,8 +186,6 @@ def contacts(run: Trajectory, instants: Integers) -> dict[str, Any]:
 
 
 def strongest(table: ContactTable) -> ContactTable:
-    if len(table) <= CONTACTS:
-        return table
     order = np.argsort(-np.linalg.norm(table.impulse, axis=1), kind="stable")
     kept: Any = np.sort(order[:CONTACTS])
     return table[kept]
