@@ -124,7 +124,6 @@ def compile_last() -> None:
 
 
 def examples(seed: int) -> tuple[Example, ...]:
-    balls = sphere_pile(LAYERS, mu=0.5, seed=seed, radius=RADIUS, stir=0.02)
     return (
         Example("quadratic program", case("CPS 4").problem),
         Example("Murty exponential", murty_exponential(12).problem),
@@ -137,8 +136,13 @@ def examples(seed: int) -> tuple[Example, ...]:
         Example("5 boxes, 4-sided cone", polyhedral_lcp(box_stack(5, seed=seed, stir=0.01))),
         Example("chain of 10 rods, mixed", chain(10, seed)),
         Example("box stack, 80 contacts", box_stack(20, seed=seed, stir=0.01)),
-        Example(f"ball pile, {balls.contacts} contacts", balls),
+        pile(LAYERS, seed),
     )
+
+
+def pile(layers: int, seed: int) -> Example:
+    problem = sphere_pile(layers, mu=0.5, seed=seed, radius=RADIUS, stir=0.02)
+    return Example(f"ball pile, {problem.contacts} contacts", problem)
 
 
 def case(name: str) -> Case:
