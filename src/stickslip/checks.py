@@ -203,13 +203,11 @@ def whole(owner: str, field: str, value: Any, least: int = 0, most: int = MOST) 
     raise Refused(owner, field, value, f"a whole number of at least {least}{limit}")
 
 
-def count(owner: str, field: str, value: Any) -> int:
-    """How many: at least one."""
-    return whole(owner, field, value, 1)
-
-
 def wholes(least: int, most: int = MOST) -> Kind:
     return lambda owner, field, value: whole(owner, field, value, least, most)
+
+
+count = wholes(1)  # how many: at least one
 
 
 def numbers(owner: str, field: str, value: Any, counts: tuple[int, ...], expected: str) -> tuple[float, ...]:

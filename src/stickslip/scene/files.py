@@ -12,6 +12,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -227,10 +228,7 @@ def named(key: str, value: str | dict[str, dict[str, Any]] | None) -> Named | No
 # writing
 
 FUNCTION = "a Python function"
-
-
-def not_saved(what: str, value: Any, expected: str) -> Refused:
-    return Refused("save_scene", what, value, expected)
+not_saved = partial(Refused, "save_scene")
 
 
 def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:

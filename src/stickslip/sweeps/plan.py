@@ -127,8 +127,4 @@ def column_of(values: Sequence[Any]) -> NDArray[Any]:
         found = np.empty(0, object)
     if found.dtype.kind in "biuf":
         return found.astype(np.float64)
-    return np.array([as_bytes(label(value)) for value in values])
-
-
-def label(value: Any) -> str:
-    return value if isinstance(value, str) else repr(plain(value))
+    return np.array([as_bytes(value if isinstance(value, str) else repr(plain(value))) for value in values])
