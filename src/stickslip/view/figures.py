@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,31 +29,19 @@ DASHED = (0, (2, 2))
 WIDEST = 11.0  # the line of the largest normal impulse, in points
 
 
-class Impulses(Protocol):
-    """What is drawn of a solution."""
-
-    @property
-    def x(self) -> Vector: ...  # impulses r
-
-    @property
-    def y(self) -> Vector: ...  # velocities u
-
-    @property
-    def residual(self) -> float: ...
-
-
 def force_chains(
     problem: ConeProblem,
     positions: Dense,
     pairs: Indices,
-    solution: Impulses,
+    solution: Any,
     path: str | os.PathLike[str],
     *,
     radius: float,
 ) -> None:
     """Balls of one radius and the impulses between them: width shows the normal impulse, colour open, stick or slip.
 
-    `positions` (nb, 3) are the centres, `pairs` (nc, 2) the balls A, B of each contact, B = -1 for the floor z = 0.
+    `positions` (nb, 3) are the centres, `pairs` (nc, 2) the balls A, B of each contact, B = -1 for the floor z = 0. A
+    solution has the impulses x, the velocities y and their residual.
     """
     figure = Figure(figsize=(10.0, 6.25), dpi=100, facecolor=PAPER)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
