@@ -45,7 +45,7 @@ class ModelTrack(Live):
         self.header: Header = self.sim.header
         self.solids = ModelSolids(self.world)
         if not self.kept:
-            self._keep(now, None)
+            self._keep(now)
 
     def restore(self, moment: Moment, now: float) -> None:
         """Controls stay as they are."""
@@ -57,23 +57,16 @@ class ModelTrack(Live):
         """From the next step on."""
         self.sim.control = values
 
-    def now(self) -> tuple[State, Moment]:
-        data, sim = self.stepper.run.data, self.sim
-        moment = Moment(sim.q, sim.v, np.array(data.act), np.array(data.ctrl))
-        return self.solids.at(moment.q), moment
-
-    def last_step(self, seconds: float) -> dict[str, Any]:
-        return {name: np.array(value) for name, value in self.sim.columns().items()}
-
-    def measured(self, state: State, moment: Moment) -> tuple[float, float, float]:
+    def now(self) -> tuple[State, Moment, tuple[float, float, float]]:
         """Joints are apart by the error of equality constraints, at worst, as the last step found it   [m, rad]."""
-        last = self.stepper.last
+        data, sim, last = self.stepper.run.data, self.sim, self.stepper.last
+        moment = Moment(sim.q, sim.v, np.array(data.act), np.array(data.ctrl))
         apart = 0.0 if last is None else float(np.abs(last.error[np.isposinf(last.bound)]).max(initial=0.0))
-        return self.sim.kinetic, self.solids.potential(moment.q), apart
+        return self.solids.at(moment.q), moment, (sim.kinetic, self.solids.potential(moment.q), apart)
 
-    def patches_now(self, columns: dict[str, Any]) -> Floats:
+    def last_step(self, seconds: float) -> tuple[dict[str, Any], Floats]:
         assert self.stepper.last is not None
-        return self.stepper.last.patch
+        return {name: np.array(value) for name, value in self.sim.columns().items()}, self.stepper.last.patch
 
     def trajectory(self) -> ModelTrajectory:
         first = self.kept[0]

@@ -48,6 +48,7 @@ from stickslip.view.replay import FAILED, GOOD, INEXACT, bins_of, solids_of, str
 from stickslip.view.solids import SceneSolids, Solids
 
 MEMORY = 300_000_000  # bytes that all live tracks together keep
+NO_PATCH = np.zeros(0)  # of no contacts
 STIFF, DAMPED = 15.0, 0.7  # frequency [rad/s] and damping ratio of the spring that drags a body
 EXPLICIT = 0.5  # most of frequency × dt, for that spring is explicit
 
@@ -145,36 +146,28 @@ class Live(Track):
         """Be in another moment."""
 
     @abstractmethod
-    def now(self) -> tuple[State, Any]:
-        """Where things are, and what the simulation goes on from."""
+    def now(self) -> tuple[State, Any, tuple[float, float, float]]:
+        """Where things are, what the simulation goes on from, and kinetic and potential energy and how far joints are
+        apart at worst   [J, J, m]."""
 
     @abstractmethod
-    def last_step(self, seconds: float) -> dict[str, Any]:
-        """The columns of the last step, which took so long, as arrays that stay as they are."""
-
-    @abstractmethod
-    def measured(self, state: State, moment: Any) -> tuple[float, float, float]:
-        """Kinetic and potential energy, and how far joints are apart at worst   [J, J, m]."""
-
-    @abstractmethod
-    def patches_now(self, columns: dict[str, Any]) -> Floats:
-        """(m,) of the contacts of the last step   [m]."""
+    def last_step(self, seconds: float) -> tuple[dict[str, Any], Floats]:
+        """The columns of the last step, which took so long, as arrays that stay as they are, and the patches (m,) of
+        its contacts   [m]."""
 
     def step(self) -> None:
         begun = time.perf_counter()
         self.sim.step()
         self._keep(self.kept[-1].time + self.sim.dt, self.last_step(time.perf_counter() - begun))
 
-    def _keep(self, now: float, columns: dict[str, Any] | None) -> None:
+    def _keep(self, now: float, step: tuple[dict[str, Any] | None, Floats] = (None, NO_PATCH)) -> None:
         sim, residual, mark, counts = self.sim, 0.0, GOOD, [0] * len(ContactState)
-        patch = np.zeros(0)
-        state, moment = self.now()
+        state, moment, (*energies, apart) = self.now()
+        columns, patch = step
         if columns is not None:
             columns["time"] = np.array([now])
             residual, mark = sim.residual, {Status.SOLVED: GOOD, Status.INEXACT: INEXACT}.get(sim.status, FAILED)
             counts = np.bincount(columns["contacts/state"], minlength=len(ContactState)).tolist()
-            patch = self.patches_now(columns)
-        *energies, apart = self.measured(state, moment)
         strip = (residual, mark, *energies, *counts, apart)
         self.kept.append(Kept(now, state, moment, columns, strip, patch, self.world))
         self.used += weight(self.kept[-1])
@@ -191,7 +184,7 @@ class Live(Track):
         """The last instant is where the simulation is now, as if nothing had led to it."""
         last = self.kept.pop()
         self.used -= weight(last)
-        self._keep(last.time, None)
+        self._keep(last.time)
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -260,7 +253,7 @@ class LiveTrack(Live):
         self.header = self.sim.header
         self.solids = SceneSolids(self.header)
         if not self.kept:
-            self._keep(now, None)
+            self._keep(now)
 
     @property
     def model(self) -> Model:
@@ -269,18 +262,13 @@ class LiveTrack(Live):
     def restore(self, moment: State, now: float) -> None:
         self.sim.state, self.sim.time = moment, now
 
-    def now(self) -> tuple[State, State]:
+    def now(self) -> tuple[State, State, tuple[float, float, float]]:
         state = self.sim.state.copy()
-        return state, state
+        return state, state, (self.sim.kinetic, self.sim.potential, joint_error(self.model, state))
 
-    def last_step(self, seconds: float) -> dict[str, Any]:
-        return {name: np.array(value) for name, value in self.sim.columns(seconds).items()}
-
-    def measured(self, state: State, moment: State) -> tuple[float, float, float]:
-        return self.sim.kinetic, self.sim.potential, joint_error(self.model, state)
-
-    def patches_now(self, columns: dict[str, Any]) -> Floats:
-        return patch_sizes(self.model, columns["contacts/shape_a"], columns["contacts/shape_b"])
+    def last_step(self, seconds: float) -> tuple[dict[str, Any], Floats]:
+        columns = {name: np.array(value) for name, value in self.sim.columns(seconds).items()}
+        return columns, patch_sizes(self.model, columns["contacts/shape_a"], columns["contacts/shape_b"])
 
     def trajectory(self) -> Trajectory:
         """What is kept, with the scene, if it was the same all the time."""
