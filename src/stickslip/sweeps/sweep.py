@@ -269,7 +269,11 @@ def sweep(
     found = Sweep(table)
     if waiting:
         make_runs(found, task, plan, waiting, engine, workers, out, fresh, progress)
-    return told(found)
+    failed = found.failed
+    if failed.size:
+        which = f"the first is run {failed[0]}: {found.reason(int(failed[0]))}"
+        warnings.warn(f"sweep: {failed.size} of {len(found)} runs failed, {which}", FailedRuns, stacklevel=2)
+    return found
 
 
 def make_runs(
@@ -290,10 +294,7 @@ def make_runs(
             with progress_bar(len(table), progress, "sweeping", "runs", len(table) - len(waiting)) as done:
 
                 def put(numbers: Sequence[int], rows: Sequence[Row]) -> None:
-                    if file is None:
-                        table.put(numbers, rows)
-                    else:
-                        file.put(numbers, rows)
+                    (table if file is None else file).put(numbers, rows)
                     done(len(numbers))
 
                 run_all(task, plan, waiting, made, put, interrupt.look)
@@ -304,15 +305,6 @@ def make_runs(
         finally:
             if file is not None:
                 file.close()
-
-
-def told(found: Sweep) -> Sweep:
-    """The sweep, after a warning where some of its runs failed."""
-    failed = found.failed
-    if failed.size:
-        which = f"the first is run {failed[0]}: {found.reason(int(failed[0]))}"
-        warnings.warn(f"sweep: {failed.size} of {len(found)} runs failed, {which}", FailedRuns, stacklevel=3)
-    return found
 
 
 def check_names(function: Any, plan: Plan, fixed: Mapping[str, Any]) -> None:
