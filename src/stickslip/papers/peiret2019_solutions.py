@@ -285,7 +285,8 @@ def jam(announce: Announce) -> Report:
             checks.append(Check(f"{name}: contact at rest, v", tuple(one.v), tuple(rested(system, q, v)), 1e-5))
             lost = float(u @ np.linalg.solve(W, u)) / 2
             checks.append(Check(f"{name}: energy lost [J]", (one.energy_lost,), (lost,), 1e-6))
-        checks.append(Check(f"{name}: energy lost is work", (one.energy_lost,), (work(one),), 1e-8))
+        work = -one.normal_work - one.friction_work
+        checks.append(Check(f"{name}: energy lost is work", (one.energy_lost,), (work,), 1e-8))
         step = simulate_system(system, q, v, STEPS[-1], STEPS[-1], tol=1e-12).v[-1]
         known = None if name == "arm, turning" else 1e-4
         checks.append(Check(f"{name}: one rigid step, v", tuple(step), tuple(one.v), known))
@@ -306,10 +307,6 @@ def rested(system: GeneralizedSystem, q: Vector, v: Vector) -> Vector:
     at = evaluate(system, q, v)
     back = np.linalg.solve(at.M, at.A.T)
     return at.v - back @ np.linalg.solve(at.A @ back, at.A @ at.v)
-
-
-def work(one: Jam) -> float:
-    return -one.normal_work - one.friction_work
 
 
 def draw_jam(jams: list[Jam], announce: Announce, path: str) -> None:

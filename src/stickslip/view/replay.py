@@ -50,7 +50,10 @@ def write_replay(run: Trajectory, path: str | os.PathLike[str], others: Sequence
     solids = solids_of("export", run)
     page = resources.files("stickslip.view").joinpath("replay.html").read_text(encoding="utf-8")
     numbers = base64.b64encode(gzip.compress(packed(contents(run, others, solids)), 6)).decode()
-    text = page.replace("{{title}}", html.escape(title_of(run, solids))).replace("{{numbers}}", numbers)
+    free = [name for name, kind in zip(solids.names, solids.kind, strict=True) if kind == Kind.FREE]
+    who = run.header.name or (free[0] if len(free) == 1 else f"{len(free)} bodies")
+    title = f"{who}, {run.time[-1]:.4g} s"
+    text = page.replace("{{title}}", html.escape(title)).replace("{{numbers}}", numbers)
     with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
         file.write(text)
 
@@ -76,12 +79,6 @@ def solids_of(owner: str, run: Trajectory) -> Solids:
     if solids.names[: len(header.names)] != header.names or solids.model.nq != header.coordinates:
         raise InputError(f"{owner}: {system!r} is not the model of this run, expected {header.name!r}")
     return solids
-
-
-def title_of(run: Trajectory, solids: Solids) -> str:
-    free = [name for name, kind in zip(solids.names, solids.kind, strict=True) if kind == Kind.FREE]
-    who = run.header.name or (free[0] if len(free) == 1 else f"{len(free)} bodies")
-    return f"{who}, {run.time[-1]:.4g} s"
 
 
 # what the page shows
