@@ -203,13 +203,11 @@ def whole(owner: str, field: str, value: Any, least: int = 0, most: int = MOST) 
     raise Refused(owner, field, value, f"a whole number of at least {least}{limit}")
 
 
-def count(owner: str, field: str, value: Any) -> int:
-    """How many: at least one."""
-    return whole(owner, field, value, 1)
-
-
 def wholes(least: int, most: int = MOST) -> Kind:
     return lambda owner, field, value: whole(owner, field, value, least, most)
+
+
+count = wholes(1)  # how many: at least one
 
 
 def numbers(owner: str, field: str, value: Any, counts: tuple[int, ...], expected: str) -> tuple[float, ...]:
@@ -291,10 +289,20 @@ def vector(
 # words, files, functions, values of classes
 
 
-def text(owner: str, field: str, value: Any) -> str:
-    if not isinstance(value, str) or UNWRITABLE.search(value):
-        raise Refused(owner, field, value, "a text that a file can hold")
-    return value
+def value_that(holds: Callable[[Any], bool], expected: str) -> Kind:
+    """Values of which something holds, as they are."""
+
+    def kind(owner: str, field: str, value: Any) -> Any:
+        if not holds(value):
+            raise Refused(owner, field, value, expected)
+        return value
+
+    return kind
+
+
+text = value_that(lambda value: isinstance(value, str) and not UNWRITABLE.search(value), "a text that a file can hold")
+function = value_that(lambda value: callable(value) and not isinstance(value, type), "a function")
+mapping = value_that(lambda value: isinstance(value, Mapping), "a dictionary")
 
 
 def heading(owner: str, field: str, value: Any) -> str:
@@ -316,23 +324,11 @@ def path(owner: str, field: str, value: Any) -> str:
     raise Refused(owner, field, value, "the name of a file, as text or a Path")
 
 
-def function(owner: str, field: str, value: Any) -> Any:
-    if not callable(value) or isinstance(value, type):
-        raise Refused(owner, field, value, "a function")
-    return value
-
-
 def one_of(*names: Any) -> Kind:
     """One of some words, which may also be given as a Literal."""
     words = tuple(word for name in names for word in (name if isinstance(name, tuple) else get_args(name) or (name,)))
     expected = " or ".join(map(repr, words)) if len(words) < 3 else f"one of {', '.join(words)}"
-
-    def kind(owner: str, field: str, value: Any) -> Any:
-        if not isinstance(value, str) or value not in words:
-            raise Refused(owner, field, value, expected)
-        return value
-
-    return kind
+    return value_that(lambda value: isinstance(value, str) and value in words, expected)
 
 
 def instance(*classes: type, expected: str = "") -> Kind:
@@ -365,12 +361,6 @@ def either(*kinds: Kind, expected: str) -> Kind:
 def optional(kind: Kind) -> Kind:
     """A kind, or None, where that is not the default anyway."""
     return lambda owner, field, value: None if value is None else kind(owner, field, value)
-
-
-def mapping(owner: str, field: str, value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise Refused(owner, field, value, "a dictionary")
-    return value
 
 
 def tuple_of(each: Kind) -> Kind:

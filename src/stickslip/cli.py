@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from stickslip import __version__
-from stickslip.errors import (
-    InexactWarning,
-    InputError,
-    IntegrationFailed,
-    RangeFailed,
-    RunFailed,
-    SolveFailed,
-    replacing,
-    short,
-)
+from stickslip.errors import UNSOLVED, InexactWarning, InputError, replacing, short
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,7 +24,7 @@ if TYPE_CHECKING:
     from stickslip.analysis.pushing import JammingDiagram
     from stickslip.demo import Solved
     from stickslip.engine.trajectory import Trajectory
-    from stickslip.papers.report import Check, Report
+    from stickslip.papers.report import Report
     from stickslip.scene.files import RunSettings
     from stickslip.solvers.solution import Solution
     from stickslip.sweeps.compare import Comparison
@@ -81,7 +72,7 @@ class OneSentence(click.Group):
         except click.UsageError as error:
             command = error.ctx.command_path if error.ctx is not None else ctx.command_path
             end(ctx, f"{short(error.format_message())} ({command} --help lists what there is)", BAD_INPUT)
-        except (SolveFailed, RunFailed, IntegrationFailed, RangeFailed) as error:
+        except UNSOLVED as error:
             end(ctx, str(error), NOT_SOLVED)
         except MemoryError:
             end(ctx, "there is not enough memory for this", BAD_INPUT)
@@ -137,13 +128,6 @@ def check_outputs(command: str, read: str | None, **written: str | None) -> None
             if same_file(path, name):
                 raise InputError(f"{command}: --{option} is {path!r}, which is {other}, expected another file")
         taken[f"that of --{option}"] = path
-
-
-def check_needs(command: str, **options: tuple[bool, str, str | None]) -> None:
-    """Options that mean nothing without another one."""
-    for option, (given, other, value) in options.items():
-        if given and value is None:
-            raise InputError(f"{command}: --{option} is given without --{other}, expected both")
 
 
 def same_file(a: str, b: str) -> bool:
@@ -422,8 +406,11 @@ def sweep(
     from stickslip.sweeps.sweep import sweep as sweep_scene
 
     check_outputs("sweep", scene, out=out, keep=given["keep"], csv=csv, plot=picture)
-    again = {name: (given[name], "out", out) for name in ("fresh", "retry")}
-    check_needs("sweep", map=(as_map, "plot", picture), **again)
+    for option, said, other, value in (
+        ("map", as_map, "plot", picture), ("fresh", given["fresh"], "out", out), ("retry", given["retry"], "out", out),
+    ):  # fmt: skip
+        if said and value is None:
+            raise InputError(f"sweep: --{option} is given without --{other}, expected both")
     loaded, settings = load_run(scene)
     varied = [varied_values(text) for text in vary]
     over = dict(varied)
@@ -712,10 +699,11 @@ def doctor(ctx: click.Context) -> None:
 
 def slide_box(ctx: click.Context, figure: str) -> None:
     from stickslip import demo as show
+    from stickslip.view.comparisons import draw_comparison
 
     comparison = show.slide(report_progress)
     report_progress(f"drawing {figure}")
-    show.draw_slide(comparison, figure)
+    draw_comparison(comparison, figure, "A cube slides and spins until friction stops it, under eight formulations")
     report_progress("")
     show_comparison(comparison)
     click.echo(textwrap.fill(show.READING, PLAIN_WIDTH))
@@ -1042,18 +1030,16 @@ def show_jam_map(found: JamMap, mu: float | None) -> None:
 
 def show_report(report: Report) -> None:
     click.echo(f"{report.title} ({report.columns})")
-    rows = [check_cells(check, report.digits) for check in report.checks]
+    rows: list[tuple[str, ...]] = []
+    for check in report.checks:
+        ours, known = (" ".join(fixed(v, report.digits) for v in values) for values in (check.ours, check.known))
+        tolerance = "-" if check.tolerance is None else f"{check.tolerance:.0e}" if check.tolerance else "exact"
+        apart = f"{check.difference:.1e}" + ("" if check.holds else " !")
+        rows.append((check.what, ours, known, apart, tolerance))
     show_table("|here|known|apart|tol", rows)
     click.echo("")
     for note in report.notes:
         click.echo(textwrap.fill(note, PLAIN_WIDTH))
-
-
-def check_cells(check: Check, digits: int) -> tuple[str, ...]:
-    ours, known = (" ".join(fixed(value, digits) for value in values) for values in (check.ours, check.known))
-    tolerance = "-" if check.tolerance is None else f"{check.tolerance:.0e}" if check.tolerance else "exact"
-    apart = f"{check.difference:.1e}" + ("" if check.holds else " !")
-    return check.what, ours, known, apart, tolerance
 
 
 def fixed(value: float, digits: int) -> str:
@@ -1113,15 +1099,8 @@ def save_answer(answer: Solution, path: str) -> None:
     import h5py
     import numpy as np
 
-    fields: dict[str, Any] = {
-        "x": answer.x,
-        "y": answer.y,
-        "status": answer.status.name,
-        "residual": answer.residual,
-        "iterations": answer.iterations,
-        "seconds": answer.seconds,
-        "method": answer.method,
-    }
+    names = ("x", "y", "status", "residual", "iterations", "seconds", "method")
+    fields = {name: getattr(answer, name) for name in names} | {"status": answer.status.name}
     with replacing(path) as temporary:
         if path.endswith(".npz"):
             np.savez(temporary, **fields)

@@ -27,14 +27,7 @@ from stickslip.friction.stewart_trinkle import StewartTrinkle
 from stickslip.pack import pack
 from stickslip.papers.peiret2017 import cube
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.mechanical import (
-    box_stack,
-    chain,
-    normal_lcp,
-    pile_positions,
-    polyhedral_lcp,
-    sphere_pile,
-)
+from stickslip.problems.mechanical import box_stack, chain, normal_lcp, pile_positions, polyhedral_lcp, sphere_pile
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.random_classes import random_lcp
 from stickslip.problems.textbook import Case, murty_exponential, textbook
@@ -128,12 +121,6 @@ def compile_last() -> None:
     """Solve a small problem by the interior point method, and one by Lemke's."""
     ConeInteriorPoint().solve(box_stack(1))
     Lemke().solve(MixedLCP(np.eye(2), np.array([-1.0, 1.0]), np.zeros(2), np.ones(2)))
-
-
-def draw_slide(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    from stickslip.view.comparisons import draw_comparison
-
-    draw_comparison(comparison, path, "A cube slides and spins until friction stops it, under eight formulations")
 
 
 def examples(seed: int) -> tuple[Example, ...]:

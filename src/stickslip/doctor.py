@@ -7,7 +7,6 @@ import platform
 import re
 import time
 from importlib import metadata
-from pathlib import Path
 
 import stickslip as ss
 from stickslip import pack
@@ -39,12 +38,8 @@ def cache() -> str:
     folder = pack.cache_folder()
     files = list(folder.glob(f"*{pack.PROGRAM}")) + list(folder.glob(f"*{pack.CODE}"))
     content = f"{len(files)} files, {size(sum(file.stat().st_size for file in files))}" if files else "empty"
-    return f"{folder}, {content}{'' if can_be_written(folder) else '; it cannot be written'}"
-
-
-def can_be_written(folder: Path) -> bool:
     there = next(place for place in (folder, *folder.parents) if place.exists())
-    return os.access(there, os.W_OK)
+    return f"{folder}, {content}{'' if os.access(there, os.W_OK) else '; it cannot be written'}"
 
 
 def extras() -> dict[str, str]:

@@ -79,6 +79,9 @@ class RangeFailed(RuntimeError):
     """The limits of a force were not found to the digits that are promised."""
 
 
+UNSOLVED = (SolveFailed, RunFailed, IntegrationFailed, RangeFailed)  # what was given is right, and there is no answer
+
+
 def short(name: str) -> str:
     """A name as a sentence shows it."""
     return name if len(name) <= LONGEST_NAME else f"{name[:40]}...{name[-40:]}"

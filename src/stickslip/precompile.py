@@ -20,9 +20,11 @@ from stickslip.jit import refusal
 
 
 def main() -> None:
+    # one more than there are cores, for some wait for others; at most four, for each takes half a gigabyte
+    most = min((os.cpu_count() or 1) + 1, 4)
     parser = argparse.ArgumentParser(prog="python -m stickslip.precompile", description=__doc__)
     parser.add_argument("--to", type=Path, default=pack.PACK.parent, help="folder of the pack")
-    parser.add_argument("--processes", type=int, default=enough(), help="how many run at a time")
+    parser.add_argument("--processes", type=int, default=most, help="how many run at a time")
     parser.add_argument("--recipe", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.recipe:
@@ -31,11 +33,6 @@ def main() -> None:
         raise SystemExit(f"stickslip: nothing can be compiled beforehand: {refusal()}.")
     else:
         precompile(given.to / pack.PACK.name, given.processes)
-
-
-def enough() -> int:
-    """One more than there are cores, for some wait for others; at most four, for each takes half a gigabyte."""
-    return min((os.cpu_count() or 1) + 1, 4)
 
 
 def follow(recipe: str) -> None:

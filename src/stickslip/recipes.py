@@ -175,16 +175,7 @@ def analyses() -> None:
 def models() -> None:
     """The compiled part of `load_model`, on arrays as MuJoCo gives them, for it need not be there: a ball that slides
     along z onto the ground."""
-    from stickslip.dynamics.model_rows import (
-        TAGS,
-        WIDTH,
-        contact_rows,
-        effective_mass,
-        found_rows,
-        identify,
-        met,
-        reach,
-    )
+    from stickslip.dynamics import model_rows as rows
     from stickslip.engine.model_newton import bounded, carried, model_step
 
     tree = tuple(np.array(each) for each in ([0, 0], [0, 1], [-1, 0], [-1], [0, 1]))
@@ -196,17 +187,17 @@ def models() -> None:
     words[0, 42:45] = 0, 1, 3
     found = memory, words, (0, 1, 2, 5, 14, 19, 42, 44), 1, np.array([0, 1]), tree, centre, axes
     no_rows = none, none, none, np.zeros(0, np.int32), np.zeros(0, np.int32), 0, 0, 0
-    known = np.zeros((0, WIDTH)), np.zeros((0, TAGS), np.int64)
+    known = np.zeros((0, rows.WIDTH)), np.zeros((0, rows.TAGS), np.int64)
     v, force, law = np.array([-1.0]), np.array([-9.81]), ss.Coulomb().law(STEP)
-    reach(v, STEP, np.array([1]), tree[0], tree[4], centre, centre, axes, np.zeros(2), np.zeros((2, 6)))
-    contact_rows(*found)
-    _, contact, tag, _, row, _, _ = found_rows(*found, *no_rows, *known, 0)
-    identify(contact, tag, *known, 0)
-    met(contact, row)
+    rows.reach(v, STEP, np.array([1]), tree[0], tree[4], centre, centre, axes, np.zeros(2), np.zeros((2, 6)))
+    rows.contact_rows(*found)
+    _, contact, tag, _, row, _, _ = rows.found_rows(*found, *no_rows, *known, 0)
+    rows.identify(contact, tag, *known, 0)
+    rows.met(contact, row)
     implicit = np.zeros(1), np.zeros((0, 0)), none, np.zeros(0, np.int64), 0.25
     before = np.zeros((0, 3)), np.zeros(0, np.int64), none
     model_step(*found, *no_rows, *known, 0, np.eye(1), force, v, *implicit, *before, 0.2, False, law, 1e-8)
-    effective_mass(np.eye(1), force, v, STEP, *implicit)
+    rows.effective_mass(np.eye(1), force, v, STEP, *implicit)
     bounded(row, STEP, 0.2, 1.0)
     carried(tag, before[0], 3)
 

@@ -203,7 +203,7 @@ def test_a_robot_has_a_tab_and_runs(folder, name):
 
 def test_the_ground_of_another_world_is_another_thing(lab):
     """A page keeps the place of a name that comes again: level ground after a slope would be tilted."""
-    slope, settings = lab.session.scene, lab.session.settings
+    slope, settings = lab.session.world, lab.session.settings
     tilted = lab.page.grids[0]
     lab.session.open(STOPS[2].scene()).result(60)
     level = lab.page.grids[0]
@@ -224,10 +224,10 @@ def test_the_lab_opens_only_files_of_its_folder(folder, tmp_path_factory):
         for name in ("link.yaml", str(outside), "../secret.yaml", "notes.txt"):
             lab.page.open_file(name)
         lab.session.ask(lambda s: None)
-        assert len(lab.session.scene) == len(STOPS[0].scene())
+        assert len(lab.session.world) == len(STOPS[0].scene())
         lab.page.open_file("slope.yaml")
         lab.session.ask(lambda s: None)
-        assert lab.session.scene.names == STOPS[1].scene().names
+        assert lab.session.world.names == STOPS[1].scene().names
         assert lab.page.dt.value == lab.session.settings.dt
 
 

@@ -190,7 +190,7 @@ def test_things_are_dropped_into_a_run(scene, kind):
         time, (before,) = now(session)
         session.drop(kind).result(60)
         later, (after,) = now(session)
-        count = len(session.scene)
+        count = len(session.world)
         assert np.isclose(later, time)
         assert count == len(scene()) + 1
         assert np.array_equal(after.position[: count - 1], before.position[: count - 1])
@@ -199,7 +199,7 @@ def test_things_are_dropped_into_a_run(scene, kind):
         _, (fallen,) = now(session)
         assert np.isclose(height - fallen.position[count - 1, 2], G * (10 * DT) ** 2 / 2, rtol=0.11)
         session.reset().result(60)
-        assert len(session.scene) == count - 1
+        assert len(session.world) == count - 1
 
 
 def test_memory_is_bounded(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.errors import InputError
-from stickslip.scene.vary import check_places, varied
+from stickslip.scene.vary import place_of, varied
 
 
 def door():
@@ -69,7 +69,7 @@ def test_the_scene_itself_stays():
 )
 def test_a_parameter_that_does_not_exist_is_one_sentence(name, part):
     with pytest.raises(InputError) as error:
-        check_places(door(), [name])
+        place_of(door(), name)
     assert part in str(error.value)
 
 

@@ -14,7 +14,7 @@ from stickslip.cli import main
 from stickslip.problems.contact_states import State
 from stickslip.scene.values import rotated
 from stickslip.view import replay
-from stickslip.view.solids import MESHES, along, meshes_of, parts_of, placed, view_of
+from stickslip.view.solids import MESHES, SceneSolids, along, placed
 
 MASS, DT, G = 2.0, 1e-2, 9.81
 
@@ -169,12 +169,13 @@ def test_meshes_are_closed_and_face_outwards(name):
 def test_parts_lie_where_the_shapes_are(run):
     """The outermost points of a turned body's parts, against support points of its shapes."""
     header, state = run.header, run.state(40)
-    parts = parts_of(header, view_of(header, state))
+    solids = SceneSolids(header)
+    parts = solids.parts(solids.view(state))
     place, turn = placed(parts, state)
     for shape in np.flatnonzero(header.shape != 0):
         own = np.flatnonzero(parts.shape == shape)
         points = np.concatenate(
-            [place[i] + rotated(turn[i], meshes_of(header)[parts.mesh[i]].vertices * parts.scale[i]) for i in own]
+            [place[i] + rotated(turn[i], solids.meshes[parts.mesh[i]].vertices * parts.scale[i]) for i in own]
         )
         body = header.shape_body[shape]
         centre = state.position[body] + rotated(state.quaternion[body], header.shape_position[shape])

@@ -129,6 +129,20 @@ def angle_about(now: Floats, base: Floats, axis: Floats) -> float:
     return float(Rotation.from_quat(np.roll(relative, -1)).as_rotvec() @ axis)
 
 
+def turn_coordinates(
+    names: Sequence[str], moved: Callable[[Any, Any], Any], turn: Callable[[Any], Floats], base: Any
+) -> list[Coordinate]:
+    """Turns about axes in space; `turn` is the quaternion of what is turned, in a moment."""
+
+    def coordinate(name: str) -> Coordinate:
+        axis, before = np.eye(3)[AXES[name]], turn(base)
+        return Coordinate(
+            name, "rad", (-TURN, TURN), moved, lambda moment: angle_about(turn(moment), before, axis), axis
+        )
+
+    return [coordinate(name) for name in names]
+
+
 # of a scene
 
 
@@ -140,40 +154,23 @@ def scene_touch(table: ContactTable, row: int) -> Touch:
 
 def scene_anchor(scene: Scene, model: Model, base: State, touch: Touch) -> Anchor:
     parts = [group_of(model, body) for body in (touch.a, touch.b) if model.kind[body] == Kind.FREE]
-    group = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
-    if not len(group):
+    if not parts:
         raise InputError("lab: neither body of this contact is free, expected one that moves")
+    group = np.unique(np.concatenate(parts))
     still = base._replace(velocity=np.zeros_like(base.velocity))
     body = touch.a if model.kind[touch.a] == Kind.FREE else touch.b
     jointed = bool(np.isin(model.joint_a, group).any() or np.isin(model.joint_b, group).any())
+    bodies = GroupOfBodies(scene, model, still, touch, group, jointed)
     return Anchor(
-        touch, still, GroupOfBodies(scene, model, still, touch, group, jointed).system(),
-        lambda state: flat(state, group), lambda q: scene_place(q, group, still, touch),
+        touch, still, bodies.system(), bodies.q, bodies.place,
         (*turns(model, still, touch, body), *scene_joints(model, still, body, group, scene.joint_names)),
         JOINTED if jointed else RESOLUTION,
     )  # fmt: skip
 
 
-def flat(state: State, group: Integers) -> Vector:
-    return np.concatenate([state.position[group].ravel(), state.quaternion[group].ravel()])
-
-
-def unflat(q: Vector, group: Integers, base: State) -> State:
-    state, n = base.copy(), len(group)
-    state.position[group], state.quaternion[group] = q[: 3 * n].reshape(n, 3), q[3 * n :].reshape(n, 4)
-    return state
-
-
 def fixed_to(base: State, body: int, point: Floats) -> Floats:
     """A point in the axes of a body."""
     return rotated(base.quaternion[body] * [1.0, -1.0, -1.0, -1.0], point - base.position[body])
-
-
-def scene_place(q: Vector, group: Integers, base: State, touch: Touch) -> Place:
-    """Where the point of the body that moves is."""
-    state, body = unflat(q, group, base), touch.a if touch.a in group else touch.b
-    arm = fixed_to(base, body, touch.point)
-    return Place(state.position[body] + rotated(state.quaternion[body], arm), touch.frame)
 
 
 def group_of(model: Model, body: int, without: int = -1) -> Integers:
@@ -210,12 +207,8 @@ def turns(model: Model, base: State, touch: Touch, body: int) -> list[Coordinate
         new.quaternion[group] = turned(state.quaternion[group], by)
         return new
 
-    def coordinate(name: str) -> Coordinate:
-        axis, before = np.eye(3)[AXES[name]], base.quaternion[body]
-        read = lambda state: angle_about(state.quaternion[body], before, axis)  # noqa: E731
-        return Coordinate(name, "rad", (-TURN, TURN), moved, read, axis)
-
-    return [coordinate(name) for name in (["turn y"] if model.planar else AXES)]
+    names = ["turn y"] if model.planar else list(AXES)
+    return turn_coordinates(names, moved, lambda state: state.quaternion[body], base)
 
 
 def scene_joints(model: Model, base: State, body: int, group: Integers, names: tuple[str, ...]) -> list[Coordinate]:
@@ -302,8 +295,18 @@ class GroupOfBodies:
             name=self.touch.name,
         )
 
+    def q(self, state: State) -> Vector:
+        return np.concatenate([state.position[self.group].ravel(), state.quaternion[self.group].ravel()])
+
     def state(self, q: Vector) -> State:
-        return unflat(q, self.group, self.base)
+        state, n = self.base.copy(), len(self.group)
+        state.position[self.group], state.quaternion[self.group] = q[: 3 * n].reshape(n, 3), q[3 * n :].reshape(n, 4)
+        return state
+
+    def place(self, q: Vector) -> Place:
+        """Where the point of the body that moves is."""
+        first, second = self.points(q)
+        return Place((first if self.touch.a in self.group else second)[2], self.touch.frame)
 
     def turned_inertia(self, q: Vector) -> Floats:
         R = Rotation.from_quat(np.roll(self.state(q).quaternion[self.group], -1, axis=1)).as_matrix()
@@ -469,9 +472,4 @@ def robot_turns(model: LoadedModel, base: Moment, touch: Touch) -> list[Coordina
         q[at + 3 : at + 7] = turned(q[None, at + 3 : at + 7], by)[0]
         return moment._replace(q=q)
 
-    def coordinate(name: str, axis: Floats) -> Coordinate:
-        before = base.q[at + 3 : at + 7]
-        read = lambda moment: angle_about(moment.q[at + 3 : at + 7], before, axis)  # noqa: E731
-        return Coordinate(name, "rad", (-TURN, TURN), moved, read, axis)
-
-    return [coordinate(name, np.eye(3)[i]) for name, i in AXES.items()]
+    return turn_coordinates(list(AXES), moved, lambda moment: moment.q[at + 3 : at + 7], base)

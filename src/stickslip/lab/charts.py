@@ -213,9 +213,7 @@ def short(value: float) -> str:
 
 def thinned(which: Integers) -> Integers:
     """At most POINTS of them, evenly."""
-    return (
-        which[np.unique(np.linspace(0, len(which) - 1, min(POINTS, len(which))).astype(int))] if len(which) else which
-    )
+    return which[np.unique(np.linspace(0, len(which) - 1, min(POINTS, len(which))).astype(int))]
 
 
 def logarithm(values: Floats) -> Floats:

@@ -194,12 +194,9 @@ class Desk:
 
 
 def explained(coupling: FrictionCoupling, mu: float) -> str:
-    jams = mu > coupling.mu_jam
-    verdict = (
-        f"**μ = {mu:.3g} is above μ_jam = {coupling.mu_jam:.4g}: it can jam.**"
-        if jams
-        else (f"μ = {mu:.3g} is below μ_jam = {coupling.mu_jam:.4g}: no direction jams.")
-    )
+    verdict = f"μ = {mu:.3g} is below μ_jam = {coupling.mu_jam:.4g}: no direction jams."
+    if mu > coupling.mu_jam:
+        verdict = f"**μ = {mu:.3g} is above μ_jam = {coupling.mu_jam:.4g}: it can jam.**"
     return f"{verdict}\n\n{coupling.explain(mu)}"
 
 

@@ -19,16 +19,7 @@ from matplotlib.figure import Figure
 
 from stickslip.dynamics.mujoco import LoadedModel
 from stickslip.errors import InputError, SolveFailed
-from stickslip.lab.anchors import (
-    Anchor,
-    Touch,
-    frame_touch,
-    frames_of,
-    robot_anchor,
-    robot_touch,
-    scene_anchor,
-    scene_touch,
-)
+from stickslip.lab import anchors
 from stickslip.lab.jam import Desk, Place, arm_mechanism, cones, explained, rod_mechanism, share
 from stickslip.lab.session import Frame, Session
 from stickslip.lab.widgets import Batch, Clickable, aim_cameras, on_change
@@ -55,7 +46,7 @@ class JamTab:
         self.frame = server.scene.add_frame("/desk", show_axes=False, visible=False)
         self.links = Batch(server, "/desk/links", MESHES["tube"])
         self.desk: Desk | None = None
-        self.anchor: Anchor | None = None
+        self.anchor: anchors.Anchor | None = None
         self.map_axes = (0.0, 0.0, 1.0, 1.0)
         self.marked: Any = None  # the pose that the picture of the map marks
         self.making: threading.Thread | None = None
@@ -116,7 +107,7 @@ class JamTab:
     def _menu(self, frame: Frame) -> None:
         table, world = frame.contacts, self.session.first.world
         rows = [f"{i} {table.name(i)}" for i in range(min(len(table), MOST))]
-        frames = list(frames_of(world)) if isinstance(world, LoadedModel) else []
+        frames = list(anchors.frames_of(world)) if isinstance(world, LoadedModel) else []
         kept = [self.contact.value] if self.contact.value != NONE else []
         options = tuple(dict.fromkeys([NONE, *kept, *rows, *(f"frame: {name}" for name in frames)]))
         if tuple(self.contact.options) != options:
@@ -250,7 +241,7 @@ class JamTab:
         finally:
             self.lock.release()
 
-    def _at(self, anchor: Anchor, frame: Frame) -> None:
+    def _at(self, anchor: anchors.Anchor, frame: Frame) -> None:
         moment, mu = self.session.first.moment(frame.instant), float(self.mu.value)
         q = anchor.q(moment)
         if not np.isfinite(q).all():
@@ -353,25 +344,27 @@ def row_of(chosen: str, frame: Frame) -> int:
     return row if row < len(frame.contacts) and row >= 0 and frame.contacts.name(row) == name else -1
 
 
-def anchor_of(chosen: str, session: Session) -> Anchor:
+def anchor_of(chosen: str, session: Session) -> anchors.Anchor:
     """That of a line of the menu, as the world stands; called by the worker."""
     track, i, table = session.first, session.index, session.frame.contacts
     moment, world = track.moment(i), track.world
     if world is None:
         raise InputError("lab: this run does not hold its scene, expected one of simulate(..., path=...)")
     if chosen.startswith("frame: "):
-        return anchored(track, moment, frame_touch(world, chosen.removeprefix("frame: "), moment))
+        return anchored(track, moment, anchors.frame_touch(world, chosen.removeprefix("frame: "), moment))
     row = row_of(chosen, session.frame)
     if row < 0:
         raise InputError(f"lab: {chosen!r} does not touch any more, expected a contact of this instant")
-    touch = robot_touch(world, table, row) if isinstance(world, LoadedModel) else scene_touch(table, row)
+    touch = (
+        anchors.robot_touch(world, table, row) if isinstance(world, LoadedModel) else anchors.scene_touch(table, row)
+    )
     return anchored(track, moment, touch)
 
 
-def anchored(track: Any, moment: Any, touch: Touch) -> Anchor:
+def anchored(track: Any, moment: Any, touch: anchors.Touch) -> anchors.Anchor:
     if isinstance(track.world, LoadedModel):
-        return robot_anchor(track.world, moment, touch)
-    return scene_anchor(track.world, track.model, moment, touch)
+        return anchors.robot_anchor(track.world, moment, touch)
+    return anchors.scene_anchor(track.world, track.model, moment, touch)
 
 
 def map_picture(desk: Desk) -> tuple[str, tuple[float, float, float, float]]:
@@ -380,7 +373,7 @@ def map_picture(desk: Desk) -> tuple[str, tuple[float, float, float, float]]:
     figure = Figure(figsize=(4.6, 3.4), dpi=110, facecolor=PAPER)
     axes = figure.add_axes((0.14, 0.16, 0.66 if len(found.axes) == 2 else 0.82, 0.78))
     (draw_line if len(found.axes) == 1 else draw_contours)(axes, found)
-    place = [float(in_units(np.array([v]), u)[0]) for v, u in zip(desk.parameters, found.family.units, strict=True)]
+    place = list(map(in_units, desk.parameters.tolist(), found.family.units))
     axes.set_xlim(*in_units(found.axes[0][[0, -1]], found.family.units[0]))
     if len(place) == 2:
         for colour, wide in (("white", 5.0), (INK, 2.0)):  # seen on light and on dark

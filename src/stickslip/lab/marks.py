@@ -78,8 +78,6 @@ def arrows(start: Floats, vector: Floats, colour: Colours, which: Integers, thin
 def marked(table: ContactTable, lasted: float, look: Look, patch: Floats) -> dict[str, Instances]:
     """The instances of each layer: shafts, heads, cones, ring, box, dart, gaps, patches."""
     layers = dict.fromkeys(("shafts", "heads", "cones", "ring", "box", "dart", "gaps", "patches"), Instances.none())
-    if not len(table):
-        return layers
     colour, every = STATE_COLOURS[table.state], np.arange(len(table))
     force, upright = table.vector / lasted, along(table.normal)
     size = np.linalg.norm(force, axis=1)

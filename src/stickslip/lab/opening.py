@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from stickslip.checks import shown
 from stickslip.dynamics.mujoco import LoadedModel, load_model
@@ -54,13 +53,10 @@ def opened(world: World) -> tuple[SessionWorld, Settings, str]:
         return world, Settings(dt=world.timestep), world.name
     if isinstance(world, Trajectory):
         return [world], Settings(), ""
+    if isinstance(world, Sequence) and not isinstance(world, str):
+        return list(world), Settings(), ""
     if not isinstance(world, str | os.PathLike):
-        runs = list(world) if isinstance(world, Sequence) else None
-        if runs is None:
-            raise InputError(
-                f"view: the world is {world!r}, expected a Scene, a model, a Trajectory, several, or a file"
-            )
-        return cast("list[Trajectory]", runs), Settings(), ""
+        raise InputError(f"view: the world is {world!r}, expected a Scene, a model, a Trajectory, several, or a file")
     path = Path(world)
     match path.suffix.lower():
         case ".yaml" | ".yml":

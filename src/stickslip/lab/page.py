@@ -20,6 +20,7 @@ import numpy as np
 from stickslip.engine.trajectory import ContactTable
 from stickslip.errors import InputError, RangeFailed, SolveFailed
 from stickslip.lab import charts
+from stickslip.lab.anchors import fixed_to
 from stickslip.lab.jam_tab import JamTab
 from stickslip.lab.marks import JOINT_COLOUR, Instances, Look, arrows, joint_forces, marked, usual_force
 from stickslip.lab.opening import opened
@@ -46,6 +47,11 @@ LAYERS = {
     "shafts": "tube", "heads": "dart", "cones": "cone", "ring": "ring", "box": "box", "dart": "dart", "gaps": "tube",
     "patches": "ring",
 }  # fmt: skip
+SHOWN = {
+    "forces": ("forces", True), "cones": ("friction cones", False), "states": ("states", True), "gaps": ("gaps", False),
+    "patches": ("patches", True), "joints": ("joint forces", True),
+}  # fmt: skip  # what `Look` calls it, and joints: what the page calls it, and whether it is drawn at first
+SURFACES = (("friction", 1.5, 0.5), ("restitution", 1.0, 0.0))  # what a session may set: the most, and the usual
 STRIPS_WIDE, STRIPS_TOP = 430, 62  # of the panel of strips: its width, and what it has beside them   [pixels]
 NO_FILE, TOUR = "a file", "a tour of three scenes"
 NUMBERS = "Click on a contact to see its numbers."
@@ -54,7 +60,7 @@ NUMBERS = "Click on a contact to see its numbers."
 class Page:
     def __init__(self, session: Session, server: Any, exports: Exports) -> None:
         self.session, self.server, self.exports = session, server, exports
-        self.generation, self.bodies, self.ghosts = -1, {}, []  # type: ignore[var-annotated]
+        self.generation, self.bodies = -1, {}  # type: ignore[var-annotated]
         self.layers: dict[str, Batch] = {}
         self.chosen: tuple[int, int, int] | None = None  # shapes and feature of a contact
         self.ranges = ""  # what determinacy says of it
@@ -118,7 +124,9 @@ class Page:
             self._export_tab()
         self.panel = gui.add_panel()
         with self.panel.add_tab("Strips"):
-            self.strips = Clickable(self.server, "clicked strips", self._seek_strip)
+            self.strips = Clickable(
+                self.server, "clicked strips", lambda x, y: self.session.seek(charts.time_at(x, self.times))
+            )
         self.panel.float(x=12, y=-12, width=STRIPS_WIDE, height=STRIPS_TOP + charts.tall(3))
         go = {
             "run": self.session.play, "pause": self.session.pause, "step": self.session.step,
@@ -141,12 +149,11 @@ class Page:
             gui.add_dropdown(f"ghost {k}", ("none", *laws), initial_value=chosen[k]) for k in range(1, MOST_TRACKS)
         ]
         self.dt = gui.add_number("dt [s]", settings.dt, min=1e-6, max=1.0, step=1e-6)
-        self.own_friction = gui.add_checkbox("set friction", settings.friction is not None)
-        self.friction = gui.add_slider(
-            "friction", 0.0, 1.5, 0.01, 0.5 if settings.friction is None else settings.friction
-        )
-        self.own_restitution = gui.add_checkbox("set restitution", settings.restitution is not None)
-        self.restitution = gui.add_slider("restitution", 0.0, 1.0, 0.01, settings.restitution or 0.0)
+        self.surfaces: dict[str, tuple[Any, Any]] = {}  # whether it is set, and to what
+        for name, most, usual in SURFACES:
+            said = getattr(settings, name)
+            own = gui.add_checkbox(f"set {name}", said is not None)
+            self.surfaces[name] = own, gui.add_slider(name, 0.0, most, 0.01, usual if said is None else said)
         self.solver = gui.add_dropdown("solver", ("default", *METHODS))
         self.tol = gui.add_dropdown("tol", ("default", "1e-4", "1e-6", "1e-8", "1e-10", "1e-12"))
         self.speed = gui.add_dropdown("speed", ("0.05", "0.1", "0.25", "0.5", "1", "2", "5"), initial_value="1")
@@ -154,17 +161,14 @@ class Page:
         camera = gui.add_button_group("camera", ("see all",))
         self.paths_on = gui.add_checkbox("paths", True)
 
-        def surfaces(_: Any = None) -> None:
-            mu = float(self.friction.value) if self.own_friction.value else None
-            e = float(self.restitution.value) if self.own_restitution.value else None
-            session.change(friction=mu, restitution=e)
+        def surfaces(_: Any) -> None:
+            session.change(
+                **{name: float(each.value) if own.value else None for name, (own, each) in self.surfaces.items()}
+            )
 
-        def slid(own: Any) -> Callable[[Any], None]:
-            def changed(_: Any) -> None:
-                own.value = True
-                surfaces()
-
-            return changed
+        def slid(own: Any, _: Any) -> None:
+            own.value = True
+            surfaces(None)
 
         def formulations(_: Any) -> None:
             names = [law.value for law in self.laws if law.value != "none"]
@@ -173,10 +177,9 @@ class Page:
         for law in self.laws:
             on_change(law, formulations)
         on_change(self.dt, lambda value: session.change(dt=float(value)))
-        on_change(self.friction, slid(self.own_friction))
-        on_change(self.restitution, slid(self.own_restitution))
-        on_change(self.own_friction, surfaces)
-        on_change(self.own_restitution, surfaces)
+        for own, slider in self.surfaces.values():
+            on_change(own, surfaces)
+            on_change(slider, partial(slid, own))
         on_change(self.solver, lambda value: session.change(solver=None if value == "default" else value))
         on_change(self.tol, lambda value: session.change(tol=None if value == "default" else float(value)))
         on_change(self.speed, lambda value: session.change(speed=float(value)))
@@ -187,12 +190,7 @@ class Page:
 
     def _contacts_tab(self) -> None:
         gui = self.server.gui
-        self.show_forces = gui.add_checkbox("forces", True)
-        self.show_cones = gui.add_checkbox("friction cones", False)
-        self.show_states = gui.add_checkbox("states", True)
-        self.show_gaps = gui.add_checkbox("gaps", False)
-        self.show_patches = gui.add_checkbox("patches", True)
-        self.show_joints = gui.add_checkbox("joint forces", True)
+        self.shown = {name: gui.add_checkbox(label, first) for name, (label, first) in SHOWN.items()}
         self.clear = gui.add_slider("bodies", 0.1, 1.0, 0.05, 0.7, hint="how opaque bodies are")
         self.scaling = gui.add_dropdown("force scale", ("automatic", "fixed"))
         self.fixed = gui.add_number("metres for 1 N", 0.01, min=0.0, step=1e-6)
@@ -201,10 +199,7 @@ class Page:
         self.numbers = gui.add_markdown(NUMBERS)
         self.choice = gui.add_dropdown("contact", ("none",))
         self.joints = gui.add_markdown("")
-        for control in (
-            self.show_forces, self.show_cones, self.show_states, self.show_gaps, self.show_patches, self.show_joints,
-            self.scaling, self.fixed, self.least,
-        ):  # fmt: skip
+        for control in (*self.shown.values(), self.scaling, self.fixed, self.least):
             on_change(control, lambda _: self.session.post(lambda s: None))
         on_change(self.clear, self._opacity)
         on_change(self.choice, lambda value: self.choose(None if value == "none" else int(value.split()[0])))
@@ -233,29 +228,27 @@ class Page:
             return
         self.words.content, self.away, self.files.value = stop.words, stop.away, NO_FILE
         self.tour.value = title
-        self.show_cones.value = stop.cones
-        self._open(stop.scene(), stop.settings, stop.title)
+        self.shown["cones"].value = stop.cones
+        self._open(stop.scene(), stop.settings)
 
     def open_file(self, name: str) -> None:
         """A scene, a run or a robot of the folder."""
         if name not in self.exports.readable():
             return
         try:
-            world, settings, title = opened(self.exports.folder / name)
+            world, settings, _ = opened(self.exports.folder / name)
             self.words.content, self.away, self.tour.value = "", 1.0, TOUR
-            self._open(world, settings, title)
+            self._open(world, settings)
         except (InputError, OSError) as error:
             self.words.content = f"**{error}**"
 
-    def _open(self, world: Any, settings: Settings, title: str) -> None:
+    def _open(self, world: Any, settings: Settings) -> None:
         """Another world, with the controls as it has them."""
-        self.own_friction.value = self.own_restitution.value = False
+        for own, _ in self.surfaces.values():
+            own.value = False
         self.solver.value = self.tol.value = "default"
         self.jam.show("nothing")
-        self.session.open(world, settings, title)
-
-    def _seek_strip(self, across: float, down: float) -> None:
-        self.session.seek(charts.time_at(across, self.times))
+        self.session.open(world, settings)
 
     def choose(self, contact: int | None) -> None:
         """Show the numbers of a contact of the frame."""
@@ -293,9 +286,7 @@ class Page:
         body = int(parts.body[event.instance_index])
         state = frame.states[0]
         if event.phase == "start" or self.session.pull is None:
-            arm = np.array(event.start_position) - state.position[body]
-            back = state.quaternion[body] * [1.0, -1.0, -1.0, -1.0]
-            self.grip = rotated(back, arm)
+            self.grip = fixed_to(state, body, np.array(event.start_position))
         self.session.drag(Pull(body, self.grip, np.array(event.end_position, float)))
 
     # showing
@@ -335,17 +326,17 @@ class Page:
                     if k == 0:
                         self._grids(own, frame, view.radius)
                     continue
-                free = solids.kind[own.body] == Kind.FREE
-                if k > 0 and not free.any():
+                if k > 0:
+                    own = own.only(np.flatnonzero(solids.kind[own.body] == Kind.FREE))
+                if not len(own.body):
                     continue
-                keep = np.arange(len(own.body)) if k == 0 else np.flatnonzero(free)
-                own = own.only(keep)
                 look = {} if k == 0 else {"opacity": 0.25}
                 batch = Batch(
                     self.server, f"/world/{k}/{mesh}", meshes[mesh], self._draggable(own) if k == 0 else None, **look
                 )
                 place, turn = placed(own, frame.states[k])
-                batch.show(place, turn, own.scale, colours(solids, own.body, k))
+                ghostly = np.tile(rgb(charts.ghost_colour(k)), (len(own.body), 1))
+                batch.show(place, turn, own.scale, ghostly if k else solids.tints[own.body])
                 self.bodies[k, mesh] = batch, own
         self.origin.visible = "square" not in parts.mesh  # without a ground it says where z points
         self.origin.axes_length, self.origin.axes_radius = 0.3 * view.radius, 0.006 * view.radius
@@ -436,18 +427,14 @@ class Page:
             thin=0.008 * radius,
             per_newton=auto if self.scaling.value == "automatic" else float(self.fixed.value),
             least=float(self.least.value),
-            forces=self.show_forces.value,
-            cones=self.show_cones.value,
-            states=self.show_states.value,
-            gaps=self.show_gaps.value,
-            patches=self.show_patches.value,
+            **{name: box.value for name, box in self.shown.items() if name != "joints"},
         )
 
     def _contacts(self, frame: Frame) -> None:
         look, track = self._look(frame), self.session.tracks[0]
         model = getattr(track, "model", None)
         found = marked(frame.contacts, frame.lasted, look, track.patches(frame.instant))
-        if self.show_joints.value and model is not None and model.joint.size:
+        if self.shown["joints"].value and model is not None and model.joint.size:
             impulse = track.joint_impulse(frame.instant)
             place, force = joint_forces(track.header, model, frame.states[0], impulse, frame.lasted)
             biggest = float(np.linalg.norm(force, axis=1).max(initial=0.0)) or 1.0
@@ -526,7 +513,10 @@ class Page:
         self.strips.handle.content = charts.chart(self.series, self.apart, tol, frame.time, self.strips.script)
 
     def _draw_paths(self, frame: Frame) -> None:
-        free = path_bodies(self.session.first.solids)
+        solids = self.session.first.solids
+        free = free_bodies(solids)
+        if hasattr(solids, "body"):  # of a robot one shape of each
+            free = free[np.unique(solids.body[free], return_index=True)[1]]
         bodies = free[:PATHS]
         for k, (track, line) in enumerate(zip(self.session.tracks, self.lines, strict=True)):
             end = min(frame.instant, len(track) - 1)
@@ -545,17 +535,6 @@ class Page:
 
 
 # what a page says
-
-
-def colours(solids: Any, body: Any, k: int) -> Any:
-    """Of the bodies of parts; ghosts have one colour each."""
-    return solids.tints[body] if k == 0 else np.tile(rgb(charts.ghost_colour(k)), (len(body), 1))
-
-
-def path_bodies(solids: Any) -> Any:
-    """Those whose paths are drawn: the free ones, of a robot one shape of each."""
-    free = free_bodies(solids)
-    return free[np.unique(solids.body[free], return_index=True)[1]] if hasattr(solids, "body") else free
 
 
 def legend() -> str:

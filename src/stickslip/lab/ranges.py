@@ -41,11 +41,7 @@ def load_range(found: Determinacy, point: Floats) -> tuple[float, float, bool]:
 def in_words(found: Determinacy, point: Floats) -> str:
     """In Markdown."""
     least, greatest, unique = load_range(found, point)
-    least = rounded(least, greatest)
+    if not abs(least) > 1e-9 * abs(greatest):
+        least = 0.0  # what rounding leaves of it
     load = f"determined, {least:.4g} N" if unique else f"not determined, {least:.4g} to {greatest:.4g} N"
     return f"normal force: **{load}**; {found.sentence()}"
-
-
-def rounded(least: float, greatest: float) -> float:
-    """0 for what rounding leaves of it."""
-    return least if abs(least) > 1e-9 * abs(greatest) else 0.0

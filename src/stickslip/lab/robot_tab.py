@@ -56,7 +56,7 @@ class RobotTab:
             for name, (low, high) in list(joint_ranges(robot).items())[:MOST]:
                 at = robot.coordinate(name)
                 unit = "m" if robot.model.jnt_type[robot.joints.index(name)] == 2 else "rad"
-                start = within(float(robot.home[at]), low, high)
+                start = float(np.clip(robot.home[at], low, high))
                 self.joints[at] = gui.add_slider(f"{name} [{unit}]", low, high, step_of(low, high), start)
                 on_change(self.joints[at], partial(self._move, at))
         if robot.left_out:
@@ -78,13 +78,9 @@ class RobotTab:
         shown = [(slider, q[at]) for at, slider in self.joints.items()]
         shown += list(zip(self.controls, self.session.controls, strict=False))
         for slider, wanted in shown:
-            value = within(float(wanted), slider.min, slider.max)
+            value = float(np.clip(wanted, slider.min, slider.max))
             if slider.value != value:
                 slider.value = value
-
-
-def within(value: float, low: float, high: float) -> float:
-    return min(max(value, low), high)
 
 
 def step_of(low: float, high: float) -> float:

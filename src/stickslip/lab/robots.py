@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.coupling import FrictionCoupling
 from stickslip.dynamics.mujoco import LoadedModel
 from stickslip.engine.recorder import Header
 from stickslip.engine.steppers import How, ModelStepper
@@ -21,7 +20,7 @@ from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.limit_surface import LimitSurface
-from stickslip.lab.tracks import Kept, Live, Moment, Pull, model_coupling, spring
+from stickslip.lab.tracks import Live, Moment, Pull, spring
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.scene.model import Floats, State
 from stickslip.scene.scene import Scene
@@ -46,7 +45,7 @@ class ModelTrack(Live):
         self.header: Header = self.sim.header
         self.solids = ModelSolids(self.world)
         if not self.kept:
-            self._keep(now, None)
+            self._keep(now)
 
     def restore(self, moment: Moment, now: float) -> None:
         """Controls stay as they are."""
@@ -58,31 +57,21 @@ class ModelTrack(Live):
         """From the next step on."""
         self.sim.control = values
 
-    def now(self) -> tuple[State, Moment]:
-        data, sim = self.stepper.run.data, self.sim
+    def now(self) -> tuple[State, Moment, tuple[float, float, float]]:
+        """Joints are apart by the error of equality constraints, at worst, as the last step found it   [m, rad]."""
+        data, sim, last = self.stepper.run.data, self.sim, self.stepper.last
         moment = Moment(sim.q, sim.v, np.array(data.act), np.array(data.ctrl))
-        return self.solids.at(moment.q), moment
+        apart = 0.0 if last is None else float(np.abs(last.error[np.isposinf(last.bound)]).max(initial=0.0))
+        return self.solids.at(moment.q), moment, (sim.kinetic, self.solids.potential(moment.q), apart)
 
-    def last_step(self, seconds: float) -> dict[str, Any]:
-        return {name: np.array(value) for name, value in self.sim.columns().items()}
-
-    def energies(self, moment: Moment) -> tuple[float, float]:
-        return self.sim.kinetic, self.solids.potential(moment.q)
-
-    def joint_error(self, state: State) -> float:
-        """Of equality constraints, at worst, as the last step found it   [m, rad]."""
-        last = self.stepper.last
-        return 0.0 if last is None else float(np.abs(last.error[np.isposinf(last.bound)]).max(initial=0.0))
-
-    def patches_now(self, columns: dict[str, Any]) -> Floats:
+    def last_step(self, seconds: float) -> tuple[dict[str, Any], Floats]:
         assert self.stepper.last is not None
-        return self.stepper.last.patch
+        return {name: np.array(value) for name, value in self.sim.columns().items()}, self.stepper.last.patch
 
-    def first_of(self, kept: Kept) -> dict[str, Any]:
-        return {"q": kept.moment.q, "v": kept.moment.v, "kinetic": kept.strip[2]}
-
-    def run_of(self, record: Any) -> ModelTrajectory:
-        return ModelTrajectory(record, self.world)
+    def trajectory(self) -> ModelTrajectory:
+        first = self.kept[0]
+        start = {"q": first.moment.q, "v": first.moment.v, "kinetic": first.strip[2]}
+        return ModelTrajectory(self.record(self.header, start), self.world)
 
     # the mouse
 
@@ -146,9 +135,6 @@ class ModelTrack(Live):
         stepper = ModelStepper(kept.world, before.q, before.v, how, None, kept.moment.control)
         stepper.run.data.act[:] = before.activation
         return stepper.problem(stepper.look()), kept.moment.v
-
-    def coupling(self, i: int, row: int) -> FrictionCoupling:
-        return model_coupling(self.kept[i].world, self.kept[max(0, i - 1)].moment, self.contacts(i), row)
 
     def standing(self, i: int, before: bool = False) -> Scene:
         raise InputError("lab: a robot is no scene, expected a scene to write as YAML; its own file is unchanged")

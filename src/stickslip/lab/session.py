@@ -108,9 +108,8 @@ def posted(task: Callable[..., None]) -> Callable[..., Future[None]]:
     return post
 
 
-class Session:
-    def __init__(self, world: World, settings: Settings | None = None, name: str = "") -> None:
-        self.name = name
+class Session(contextlib.AbstractContextManager["Session"]):
+    def __init__(self, world: World, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self.tracks: list[Any] = []
         self.generation = self.index = 0
@@ -187,9 +186,9 @@ class Session:
         self._load(self._opened)
 
     @posted
-    def open(self, world: World, settings: Settings | None = None, name: str = "") -> None:
+    def open(self, world: World, settings: Settings | None = None) -> None:
         """Another world."""
-        self.settings, self.name = settings or Settings(), name
+        self.settings = settings or Settings()
         self._load(world)
 
     @posted
@@ -222,7 +221,7 @@ class Session:
             self.post(lambda s: s._put(pull))
 
     @posted
-    def drop(self, kind: str, size: float | None = None) -> None:
+    def drop(self, kind: str) -> None:
         """Add a box or a ball above what is there."""
         if self.world is None:
             raise InputError("lab: this is a finished run, expected a scene to drop things into")
@@ -231,7 +230,7 @@ class Session:
         i = [min(self.index, len(track) - 1) for track in self.tracks]
         moments = [track.moment(k) for track, k in zip(self.tracks, i, strict=True)]
         solids, state = self.first.solids, self.first.state(self.index)
-        across = size or typical_size(solids)
+        across = typical_size(solids)
         free = state.position[free_bodies(solids)]
         top = float(free[:, 2].max()) if len(free) else 0.0
         above = self.view.centre[0], 0.0 if solids.planar else self.view.centre[1], top + 2.5 * across
@@ -261,18 +260,15 @@ class Session:
         """All tracks as runs, the first first."""
         return self.ask(lambda s: [track.trajectory() for track in s.tracks])
 
-    def standing(self, before: bool = False) -> Scene:
-        """The scene as it stands at the instant that is shown, or one step before."""
-        return self.ask(lambda s: s.first.standing(s.index, before))
+    def standing(self) -> Scene:
+        """The scene as it stands at the instant that is shown."""
+        return self.ask(lambda s: s.first.standing(s.index))
 
     def close(self) -> None:
         """End the worker; afterwards nothing runs."""
         if self._worker.is_alive():
             self._tasks.put(None)
             self._worker.join(30.0)
-
-    def __enter__(self) -> Session:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -282,12 +278,8 @@ class Session:
         return self.world is not None
 
     @property
-    def scene(self) -> Scene | None:
-        """What runs, where that is a scene."""
-        return self.world if isinstance(self.world, Scene) else None
-
-    @property
     def robot(self) -> LoadedModel | None:
+        """What runs, where that is a robot."""
         return self.world if isinstance(self.world, LoadedModel) else None
 
     @property

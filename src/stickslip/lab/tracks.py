@@ -48,6 +48,7 @@ from stickslip.view.replay import FAILED, GOOD, INEXACT, bins_of, solids_of, str
 from stickslip.view.solids import SceneSolids, Solids
 
 MEMORY = 300_000_000  # bytes that all live tracks together keep
+NO_PATCH = np.zeros(0)  # of no contacts
 STIFF, DAMPED = 15.0, 0.7  # frequency [rad/s] and damping ratio of the spring that drags a body
 EXPLICIT = 0.5  # most of frequency × dt, for that spring is explicit
 
@@ -83,11 +84,55 @@ class Kept(NamedTuple):
     world: Any  # in which the step was made
 
 
-class Live(ABC):
-    """What runs here under one formulation, step by step, and what it did so far."""
+class Track(ABC):
+    """What all tracks can be asked of the step that led to an instant."""
 
     header: Header
     solids: Solids
+    model: Any  # of a scene
+
+    @abstractmethod
+    def world_of(self, i: int) -> Any:
+        """In which the step was made."""
+
+    @abstractmethod
+    def state(self, i: int) -> State: ...
+
+    @abstractmethod
+    def moment(self, i: int) -> Any: ...
+
+    @abstractmethod
+    def contacts(self, i: int) -> ContactTable: ...
+
+    @abstractmethod
+    def lasted(self, i: int) -> float: ...
+
+    def standing(self, i: int, before: bool = False) -> Scene:
+        """The scene as it stood at an instant, or before the step that led there."""
+        return scene_at(self.world_of(i), self.state(max(0, i - before)))
+
+    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]:
+        """The problem of the step, and the velocities it ended with."""
+        before = self.standing(i, before=True)
+        law = LimitSurface() if has_patches(before) else Coulomb()
+        problem, _ = named_problem("lab", before, self.lasted(i), None, None, None, law)
+        free = free_rows(self.model)
+        return problem, self.state(i).velocity[free.body, free.component]
+
+    def coupling(self, i: int, row: int) -> FrictionCoupling:
+        """Of a contact of the step."""
+        world, table = self.world_of(i), self.contacts(i)
+        if isinstance(world, LoadedModel):
+            before = self.moment(max(0, i - 1))
+            number = number_of(table, row, snapshot("lab", world, before.q, before.v).pairs)
+            return friction_coupling(world, q=before.q, v=before.v, contact=number)
+        scene = self.standing(i, before=True)
+        return friction_coupling(scene, contact=number_of(table, row, scene_contacts(scene)))
+
+
+class Live(Track):
+    """What runs here under one formulation, step by step, and what it did so far."""
+
     sim: Any
 
     def __init__(self, name: str, law: Formulation, world: Any, share: float = 1.0) -> None:
@@ -97,73 +142,33 @@ class Live(ABC):
         self.held: int | None = None  # the body that a spring pulls
 
     @abstractmethod
-    def start(self, dt: float, solver: str | None, tol: float | None, moment: Any, now: float) -> None:
-        """Go on from a moment, the first of the world where None, at a time. What was kept stays."""
-
-    @abstractmethod
     def restore(self, moment: Any, now: float) -> None:
         """Be in another moment."""
 
     @abstractmethod
-    def now(self) -> tuple[State, Any]:
-        """Where things are, and what the simulation goes on from."""
+    def now(self) -> tuple[State, Any, tuple[float, float, float]]:
+        """Where things are, what the simulation goes on from, and kinetic and potential energy and how far joints are
+        apart at worst   [J, J, m]."""
 
     @abstractmethod
-    def last_step(self, seconds: float) -> dict[str, Any]:
-        """The columns of the last step, which took so long, as arrays that stay as they are."""
-
-    @abstractmethod
-    def energies(self, moment: Any) -> tuple[float, float]:
-        """Kinetic and potential   [J]."""
-
-    @abstractmethod
-    def patches_now(self, columns: dict[str, Any]) -> Floats:
-        """(m,) of the contacts of the last step   [m]."""
-
-    @abstractmethod
-    def pull(self, pull: Pull | None) -> None:
-        """Have a damped spring pull on a body in the next step; nothing pulls where None."""
-
-    @abstractmethod
-    def put(self, i: int, pull: Pull) -> None:
-        """Put a body where the mouse is, at the instant i, which is the last."""
-
-    @abstractmethod
-    def first_of(self, kept: Kept) -> Any:
-        """The state that a record begins with."""
-
-    @abstractmethod
-    def run_of(self, record: Any) -> Trajectory: ...
-
-    @abstractmethod
-    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]:
-        """Of the step that led to an instant: its problem, and the velocities it ended with."""
-
-    @abstractmethod
-    def coupling(self, i: int, row: int) -> FrictionCoupling:
-        """Of a contact of the step that led to an instant."""
-
-    def joint_error(self, state: State) -> float:
-        return 0.0
-
-    def record_header(self) -> Header:
-        return self.header
+    def last_step(self, seconds: float) -> tuple[dict[str, Any], Floats]:
+        """The columns of the last step, which took so long, as arrays that stay as they are, and the patches (m,) of
+        its contacts   [m]."""
 
     def step(self) -> None:
         begun = time.perf_counter()
         self.sim.step()
         self._keep(self.kept[-1].time + self.sim.dt, self.last_step(time.perf_counter() - begun))
 
-    def _keep(self, now: float, columns: dict[str, Any] | None) -> None:
+    def _keep(self, now: float, step: tuple[dict[str, Any] | None, Floats] = (None, NO_PATCH)) -> None:
         sim, residual, mark, counts = self.sim, 0.0, GOOD, [0] * len(ContactState)
-        patch = np.zeros(0)
-        state, moment = self.now()
+        state, moment, (*energies, apart) = self.now()
+        columns, patch = step
         if columns is not None:
             columns["time"] = np.array([now])
             residual, mark = sim.residual, {Status.SOLVED: GOOD, Status.INEXACT: INEXACT}.get(sim.status, FAILED)
             counts = np.bincount(columns["contacts/state"], minlength=len(ContactState)).tolist()
-            patch = self.patches_now(columns)
-        strip = (residual, mark, *self.energies(moment), *counts, self.joint_error(state))
+        strip = (residual, mark, *energies, *counts, apart)
         self.kept.append(Kept(now, state, moment, columns, strip, patch, self.world))
         self.used += weight(self.kept[-1])
         while self.used > self.room and len(self.kept) > 2:
@@ -179,13 +184,16 @@ class Live(ABC):
         """The last instant is where the simulation is now, as if nothing had led to it."""
         last = self.kept.pop()
         self.used -= weight(last)
-        self._keep(last.time, None)
+        self._keep(last.time)
 
     def __len__(self) -> int:
         return len(self.kept)
 
     def time(self, i: int) -> float:
         return self.kept[i].time
+
+    def world_of(self, i: int) -> Any:
+        return self.kept[i].world
 
     def state(self, i: int) -> State:
         return self.kept[i].state
@@ -222,14 +230,13 @@ class Live(ABC):
             "joint_error": joint_error,
         }
 
-    def trajectory(self) -> Trajectory:
-        """What is kept, as a run of its own."""
-        kept = list(self.kept)
-        recorder = Recorder(self.record_header(), self.first_of(kept[0]), start_time=kept[0].time)
-        for each in kept[1:]:
+    def record(self, header: Header, start: Any) -> Any:
+        """What is kept, as the record of a run of its own that begins with `start`."""
+        recorder = Recorder(header, start, start_time=self.kept[0].time)
+        for each in list(self.kept)[1:]:
             if each.columns is not None:
                 recorder.append(each.columns)
-        return self.run_of(recorder.finish())
+        return recorder.finish()
 
 
 class LiveTrack(Live):
@@ -238,6 +245,7 @@ class LiveTrack(Live):
     sim: Simulation
 
     def start(self, dt: float, solver: str | None, tol: float | None, moment: State | None, now: float) -> None:
+        """Go on from a moment, the first of the world where None, at a time. What was kept stays."""
         self.sim = Simulation(self.world, dt, self.law, solver, tol, keep_going=True)
         self.sim.time = now
         if moment is not None:
@@ -245,7 +253,7 @@ class LiveTrack(Live):
         self.header = self.sim.header
         self.solids = SceneSolids(self.header)
         if not self.kept:
-            self._keep(now, None)
+            self._keep(now)
 
     @property
     def model(self) -> Model:
@@ -254,35 +262,22 @@ class LiveTrack(Live):
     def restore(self, moment: State, now: float) -> None:
         self.sim.state, self.sim.time = moment, now
 
-    def now(self) -> tuple[State, State]:
+    def now(self) -> tuple[State, State, tuple[float, float, float]]:
         state = self.sim.state.copy()
-        return state, state
+        return state, state, (self.sim.kinetic, self.sim.potential, joint_error(self.model, state))
 
-    def last_step(self, seconds: float) -> dict[str, Any]:
-        return {name: np.array(value) for name, value in self.sim.columns(seconds).items()}
+    def last_step(self, seconds: float) -> tuple[dict[str, Any], Floats]:
+        columns = {name: np.array(value) for name, value in self.sim.columns(seconds).items()}
+        return columns, patch_sizes(self.model, columns["contacts/shape_a"], columns["contacts/shape_b"])
 
-    def energies(self, moment: State) -> tuple[float, float]:
-        return self.sim.kinetic, self.sim.potential
-
-    def joint_error(self, state: State) -> float:
-        return joint_error(self.model, state)
-
-    def patches_now(self, columns: dict[str, Any]) -> Floats:
-        return patch_sizes(self.model, columns["contacts/shape_a"], columns["contacts/shape_b"])
-
-    def record_header(self) -> Header:
-        """With the scene, if it was the same all the time."""
+    def trajectory(self) -> Trajectory:
+        """What is kept, with the scene, if it was the same all the time."""
         same = all(kept.world is self.world for kept in self.kept if kept.columns is not None)
-        return replace(self.header, scene=written(self.world) if same else "")
-
-    def first_of(self, kept: Kept) -> State:
-        return kept.state
-
-    def run_of(self, record: Any) -> Trajectory:
-        return Trajectory(record)
+        header = replace(self.header, scene=written(self.world) if same else "")
+        return Trajectory(self.record(header, self.kept[0].state))
 
     def pull(self, pull: Pull | None) -> None:
-        """Spring and damper from the grip to the target; nothing on bodies that were let go."""
+        """Spring and damper from the grip to the target in the next step; nothing on bodies that were let go."""
         sim, model = self.sim, self.model
         if self.held is not None and (pull is None or self.held != pull.body):
             sim.apply(self.held)
@@ -299,6 +294,7 @@ class LiveTrack(Live):
         self.held = b
 
     def put(self, i: int, pull: Pull) -> None:
+        """Put a body where the mouse is, at the instant i, which is the last."""
         state = self.state(i).copy()
         if self.model.kind[pull.body] != Kind.FREE:
             return
@@ -312,18 +308,8 @@ class LiveTrack(Live):
         self.sim.state = state
         self.again()
 
-    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]:
-        return scene_step_problem(self.standing(i, before=True), self.state(i), self.model, self.lasted(i))
 
-    def coupling(self, i: int, row: int) -> FrictionCoupling:
-        return scene_coupling(self.standing(i, before=True), self.contacts(i), row)
-
-    def standing(self, i: int, before: bool = False) -> Scene:
-        """The scene as it stood at an instant, or before the step that led there."""
-        return scene_at(self.kept[i].world, self.state(max(0, i - before)))
-
-
-class RecordedTrack:
+class RecordedTrack(Track):
     """A run that is over."""
 
     def __init__(self, run: Trajectory) -> None:
@@ -372,25 +358,17 @@ class RecordedTrack:
     def lasted(self, i: int) -> float:
         return float(self.times[i] - self.times[i - 1]) if i else 1.0
 
+    def world_of(self, i: int) -> Any:
+        return self.world
+
     def standing(self, i: int, before: bool = False) -> Scene:
-        """The scene as it stood at an instant, or before the step that led there."""
         if isinstance(self.world, LoadedModel):
             raise InputError("lab: a saved run of a robot does not hold its controls, expected one that runs here")
         if not isinstance(self.world, Scene):
             raise InputError(
                 "lab: this run does not hold its scene, expected one of simulate(..., path=...) or of `stickslip run`"
             )
-        return scene_at(self.world, self.state(max(0, i - before)))
-
-    def step_problem(self, i: int) -> tuple[ContactProblem, Vector]:
-        before = self.standing(i, before=True)
-        assert self.model is not None
-        return scene_step_problem(before, self.state(i), self.model, self.lasted(i))
-
-    def coupling(self, i: int, row: int) -> FrictionCoupling:
-        if isinstance(self.world, LoadedModel):
-            return model_coupling(self.world, self.moment(max(0, i - 1)), self.contacts(i), row)
-        return scene_coupling(self.standing(i, before=True), self.contacts(i), row)
+        return super().standing(i, before)
 
     def strips(self) -> Strips:
         return strips(self.run, self.solids)
@@ -408,25 +386,6 @@ def spring(way: Floats, velocity: Floats, dt: float) -> Floats:
 def patch_sizes(model: Model, shape_a: Integers, shape_b: Integers) -> Floats:
     """(m,) of contacts between shapes   [m]."""
     return model.patch[model.shape_material[shape_a], model.shape_material[shape_b]]
-
-
-def scene_step_problem(before: Scene, after: State, model: Model, dt: float) -> tuple[ContactProblem, Vector]:
-    """Of the step from a scene as it stood to a state."""
-    law = LimitSurface() if has_patches(before) else Coulomb()
-    problem, _ = named_problem("lab", before, dt, None, None, None, law)
-    free = free_rows(model)
-    return problem, after.velocity[free.body, free.component]
-
-
-def scene_coupling(scene: Scene, table: ContactTable, row: int) -> FrictionCoupling:
-    """Of a contact of a scene as it stands, which a table of the step that follows names."""
-    return friction_coupling(scene, contact=number_of(table, row, scene_contacts(scene)))
-
-
-def model_coupling(model: LoadedModel, before: Moment, table: ContactTable, row: int) -> FrictionCoupling:
-    """The same of a robot as it was before the step."""
-    number = number_of(table, row, snapshot("lab", model, before.q, before.v).pairs)
-    return friction_coupling(model, q=before.q, v=before.v, contact=number)
 
 
 def number_of(table: ContactTable, row: int, pairs: Sequence[tuple[str, str]]) -> int:
@@ -449,8 +408,6 @@ def weight(kept: Kept) -> int:
 
 def joint_error(model: Model, state: State) -> float:
     """How far apart the two sides of a joint are, at worst   [m]; along the axis of a slider they may be."""
-    if not model.joint.size:
-        return 0.0
     ends = [
         state.position[body] + rotated(state.quaternion[body], anchor)
         for body, anchor in ((model.joint_a, model.joint_anchor_a), (model.joint_b, model.joint_anchor_b))
@@ -459,7 +416,7 @@ def joint_error(model: Model, state: State) -> float:
     axis = rotated(state.quaternion[model.joint_b], model.joint_frame_b[:, :, 2])
     slides = model.joint == Joint.SLIDER
     apart[slides] -= np.sum(apart * axis, axis=1, keepdims=True)[slides] * axis[slides]
-    return float(np.linalg.norm(apart, axis=1).max())
+    return float(np.linalg.norm(apart, axis=1).max(initial=0.0))
 
 
 def free_bodies(world: Header | Solids) -> Any:

@@ -28,7 +28,7 @@ GRACE = 10.0  # seconds after which a lab without a tab ends: a reload is quicke
 MISSING = "view: viser is missing, expected the extra: pip install 'stickslip[lab]'"
 
 
-class Lab:
+class Lab(contextlib.AbstractContextManager["Lab"]):
     """A lab that is open. It ends with `close()`, or when its last tab is closed."""
 
     def __init__(self, session: Session, server: Any, address: str, page: Any, keep: bool) -> None:
@@ -49,8 +49,7 @@ class Lab:
         with self._ending:
             if self._closed.is_set():
                 return
-            if self._timer is not None:
-                self._timer.cancel()
+            self._stay()
             self.session.listeners.clear()
             self.session.close()
             self.page.jam.close()
@@ -73,9 +72,6 @@ class Lab:
     def _end_if_left(self) -> None:
         if not self.server.get_clients():
             threading.Thread(target=self.close, daemon=True).start()
-
-    def __enter__(self) -> Lab:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -126,7 +122,7 @@ def view(
 
     shown, own, name = opened(world)
     token = None if host == LOCAL else secrets.token_urlsafe(24)
-    session = Session(shown, settings or own, name)
+    session = Session(shown, settings or own)
     try:
         with guarding(Gate(token)), contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(host=host, port=port, label=f"stickslip {name}".strip(), verbose=False)

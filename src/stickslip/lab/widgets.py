@@ -65,7 +65,7 @@ class Batch:
 class Clickable:
     """HTML whose clicks are reported: at which shares of its width and height."""
 
-    def __init__(self, server: Any, label: str, clicked: Callable[[float, float], None]) -> None:
+    def __init__(self, server: Any, label: str, clicked: Callable[[float, float], Any]) -> None:
         gui = server.gui
         self.field = gui.add_text(label, "")
         name = self.field._impl.uuid

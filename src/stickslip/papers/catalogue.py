@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TypeAlias
 
 from stickslip.errors import InputError
-from stickslip.papers.report import Report
-
-Announce: TypeAlias = Callable[[str], None]
+from stickslip.papers.report import Announce, Report
 
 
 @dataclass(frozen=True)

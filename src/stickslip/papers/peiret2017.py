@@ -27,8 +27,7 @@ from stickslip.friction.formulation import Formulation
 from stickslip.friction.hybrid import Hybrid
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.stabilisation import Relaxation
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
@@ -128,12 +127,11 @@ def figure_4(announce: Announce) -> Report:
     comparison = compare(
         cube(), DURATION, FIGURE_4, dts=(1e-2, 1e-3), reference_dt=1e-4, solver="auto", tol=TOL, announce=announce
     )
-    ends = {(label, h): (end, tolerance) for label, _, h, end, tolerance in FINAL_STATES}
-    label = {"phantom": "phantom", "hybrid": "hybrid", "anitescu_potra": "AP, 4 directions", "box": "box"}
+    ends = {(formulation, h): (end, tolerance) for _, formulation, h, end, tolerance in FINAL_STATES}
     reference = comparison.reference
     checks = [Check("reference, 0.1 ms", (*reference.position[:2], reference.turn), REFERENCE, 1e-3)]
     for outcome in comparison.outcomes:
-        known, tolerance = ends[label[outcome.name], outcome.dt]
+        known, tolerance = ends[FIGURE_4[outcome.name], outcome.dt]
         ours = (*outcome.position[:2], outcome.turn)
         checks.append(Check(f"{outcome.name}, {in_words(outcome.dt)}", ours, known, tolerance))
     return Report(

@@ -16,8 +16,7 @@ from matplotlib.patches import Polygon, Wedge
 
 from stickslip.analysis.coupling import FrictionCoupling, system_coupling
 from stickslip.dynamics.mechanisms import rod, rod_on_its_foot
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.view.comparisons import page
 from stickslip.view.contacts import draw_cone_in_space, draw_space
 from stickslip.view.figures import DASHED, INK, PAPER, write

@@ -25,8 +25,7 @@ from stickslip.engine.integrate import integrate_system
 from stickslip.engine.jam import Jam, through_jam
 from stickslip.engine.systems import simulate_system
 from stickslip.friction.penalty import Penalty
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
 from stickslip.view.figures import DASHED, INK, PAPER, write
@@ -240,9 +239,8 @@ def draw_figure_6(found: JamMap, path: str) -> None:
     map_axes.set_xlabel("distance $x$ of the tip [m]", color=INK)
     map_axes.set_ylabel("angle $θ_3$ of the last link [°]", color=INK)
     for (name, _), worst, colour in zip(MINIMA.items(), found.minima, PALETTE, strict=False):
-        joints = np.cumsum(
-            [(0.0, ARM_HEIGHT), *(step(L, a) for L, a in zip(ARM_LENGTHS, worst.q, strict=False))], axis=0
-        )
+        links = [(L * np.cos(a), -L * np.sin(a)) for L, a in zip(ARM_LENGTHS, worst.q, strict=False)]
+        joints = np.cumsum([(0.0, ARM_HEIGHT), *links], axis=0)
         label = f"{name}: $μ_{{jam}}$ = {worst.mu_jam:.4f}"
         arm_axes.plot(
             *joints.T, color=colour, linewidth=4, marker="o", markersize=7, markeredgecolor=PAPER, label=label
@@ -261,11 +259,6 @@ def draw_figure_6(found: JamMap, path: str) -> None:
     arm_axes.legend(frameon=False, fontsize=10, labelcolor=INK, loc="upper right")
     arm_axes.set_title("worst poses, and the slip that jams first", loc="left", fontsize=10, color=INK)
     write(sheet, path)
-
-
-def step(length: float, angle: float) -> tuple[float, float]:
-    """Along a link whose angle is below the horizontal."""
-    return length * float(np.cos(angle)), -length * float(np.sin(angle))
 
 
 # through the jam
@@ -292,7 +285,8 @@ def jam(announce: Announce) -> Report:
             checks.append(Check(f"{name}: contact at rest, v", tuple(one.v), tuple(rested(system, q, v)), 1e-5))
             lost = float(u @ np.linalg.solve(W, u)) / 2
             checks.append(Check(f"{name}: energy lost [J]", (one.energy_lost,), (lost,), 1e-6))
-        checks.append(Check(f"{name}: energy lost is work", (one.energy_lost,), (work(one),), 1e-8))
+        work = -one.normal_work - one.friction_work
+        checks.append(Check(f"{name}: energy lost is work", (one.energy_lost,), (work,), 1e-8))
         step = simulate_system(system, q, v, STEPS[-1], STEPS[-1], tol=1e-12).v[-1]
         known = None if name == "arm, turning" else 1e-4
         checks.append(Check(f"{name}: one rigid step, v", tuple(step), tuple(one.v), known))
@@ -313,10 +307,6 @@ def rested(system: GeneralizedSystem, q: Vector, v: Vector) -> Vector:
     at = evaluate(system, q, v)
     back = np.linalg.solve(at.M, at.A.T)
     return at.v - back @ np.linalg.solve(at.A @ back, at.A @ at.v)
-
-
-def work(one: Jam) -> float:
-    return -one.normal_work - one.friction_work
 
 
 def draw_jam(jams: list[Jam], announce: Announce, path: str) -> None:

@@ -22,8 +22,7 @@ from stickslip.friction.compliant_cylinder import CompliantCylinder
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.scene.scene import Scene
 from stickslip.view.comparisons import page
 from stickslip.view.figures import DASHED, INK, write

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+
+Announce: TypeAlias = Callable[[str], None]  # what is told what is computed next
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from stickslip.engine.simulate import simulate
 from stickslip.engine.trajectory import Trajectory
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation
 from stickslip.friction.stewart_trinkle import StewartTrinkle
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.scene.scene import Scene
 from stickslip.view.comparisons import REFERENCE_LINE, page
 from stickslip.view.figures import INK, write
@@ -165,13 +163,9 @@ def draw(path: str) -> None:
     dress(left, "x [m]", "y [m]")
     left.set_aspect("equal", adjustable="datalim")
     left.legend(frameon=False, fontsize=9.5, labelcolor=INK)
-    draw_distance(right)
+    right.set_xscale("log", base=2)
+    right.set_yscale("log")
+    dress(right, "directions of friction $n_d$", "from where the round cone stops it [m]")
+    right.set_xticks(list(STOPS), [str(count) for count in STOPS])
+    right.minorticks_off()
     write(figure, path)
-
-
-def draw_distance(axes: Axes) -> None:
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    dress(axes, "directions of friction $n_d$", "from where the round cone stops it [m]")
-    axes.set_xticks(list(STOPS), [str(count) for count in STOPS])
-    axes.minorticks_off()

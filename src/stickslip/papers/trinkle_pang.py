@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
-from stickslip.papers.catalogue import Announce
-from stickslip.papers.report import Check, Report
+from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.matrix import Dense
 from stickslip.problems.residual import residual
 from stickslip.problems.rod_and_cube import (
@@ -73,7 +72,8 @@ def first_example(announce: Announce) -> Report:
     for (zeta, inverse), (known, total, count) in EXAMPLE_1.items():
         reading = f"ζ = {zeta:g}, {'M⁻¹' if inverse else 'M'} = diag"
         announce(f"400 problems, {reading}")
-        surfaces[zeta, inverse] = surface = slips(zeta, inverse)
+        surface = np.array([[slip((a, b), zeta, inverse) for b in GRID] for a in GRID])  # by μ_1 and μ_2
+        surfaces[zeta, inverse] = surface
         sampled = tuple(slip(mu, zeta, inverse) for mu in PAIRS)
         checks += [
             Check(f"{reading}: |a| of contact 2 at six pairs of μ", sampled, known, 1e-8),
@@ -93,11 +93,6 @@ def slip(mu: tuple[float, float], zeta: float, inverse: bool) -> float:
     """The tangential acceleration of contact 2."""
     a = solve(example_1(mu, zeta, inverse).problem, tol=1e-12).require().y
     return float(np.hypot(a[5], a[6]))
-
-
-def slips(zeta: float, inverse: bool) -> Dense:
-    """(20, 20): by μ_1 and μ_2"""
-    return np.array([[slip((a, b), zeta, inverse) for b in GRID] for a in GRID])
 
 
 def second_example(announce: Announce) -> Report:

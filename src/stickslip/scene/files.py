@@ -12,6 +12,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -183,7 +184,7 @@ def located(path: Path, lines: dict[Path, int]) -> Iterator[None]:
 
 
 def add_body(scene: Scene, entry: Any, path: Path, lines: dict[Path, int], folder: str) -> None:
-    given = with_axis_angle(entry.given("shape", "shapes"))
+    given = entry.given("shape", "shapes")
     if entry.shape == "mesh":
         given |= {"mesh": in_folder(folder, given["mesh"])}
         given |= {"parts": [in_folder(folder, part) for part in given["parts"]]} if given.get("parts") else {}
@@ -194,7 +195,7 @@ def add_body(scene: Scene, entry: Any, path: Path, lines: dict[Path, int], folde
     shapes = []
     for i, part in enumerate(entry.shapes):
         with located((*path, "shapes", i), lines):
-            shapes.append(SHAPES[part.shape](**with_axis_angle(part.given("shape"))))
+            shapes.append(SHAPES[part.shape](**part.given("shape")))
     with located(path, lines):
         scene.add_body(shapes, **given)
 
@@ -202,13 +203,6 @@ def add_body(scene: Scene, entry: Any, path: Path, lines: dict[Path, int], folde
 def in_folder(folder: str, mesh: Any) -> Any:
     """The path of a mesh that a scene file names, from the folder of that file."""
     return os.path.join(folder, mesh) if isinstance(mesh, str) else mesh
-
-
-def with_axis_angle(given: dict[str, Any]) -> dict[str, Any]:
-    """{axis: ..., angle: ...} as the pair that Scene takes."""
-    if isinstance(given.get("orientation"), dict):
-        return given | {"orientation": (given["orientation"]["axis"], given["orientation"]["angle"])}
-    return given
 
 
 def run_settings(entry: Any) -> RunSettings:
@@ -234,10 +228,7 @@ def named(key: str, value: str | dict[str, dict[str, Any]] | None) -> Named | No
 # writing
 
 FUNCTION = "a Python function"
-
-
-def not_saved(what: str, value: Any, expected: str) -> Refused:
-    return Refused("save_scene", what, value, expected)
+not_saved = partial(Refused, "save_scene")
 
 
 def scene_data(scene: Scene, run: RunSettings) -> dict[str, Any]:

@@ -96,18 +96,14 @@ def plain(loader: Any, path: Path, lines: dict[Path, int]) -> Any:
     if isinstance(event, yaml.AliasEvent):
         raise LineError(line_of(event), f"{dotted(path)} is the alias *{event.anchor}, expected the value written out")
     if isinstance(event, yaml.SequenceStartEvent):
-        return list(items(loader, path, lines))
+        found: list[Any] = []
+        while not loader.check_event(yaml.SequenceEndEvent):
+            found.append(plain(loader, (*path, len(found)), lines))
+        loader.get_event()
+        return found
     if isinstance(event, yaml.MappingStartEvent):
         return dict(pairs(loader, path, lines))
     return scalar(loader, event, path)
-
-
-def items(loader: Any, path: Path, lines: dict[Path, int]) -> Iterator[Any]:
-    i = 0
-    while not loader.check_event(yaml.SequenceEndEvent):
-        yield plain(loader, (*path, i), lines)
-        i += 1
-    loader.get_event()
 
 
 def pairs(loader: Any, path: Path, lines: dict[Path, int]) -> Iterator[tuple[str, Any]]:

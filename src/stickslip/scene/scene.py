@@ -423,11 +423,10 @@ class Scene:
         index = len(self.descriptions)
         name = free_name(what, name, f"{what}_{index}", "body", self._index, WORLD)
         owner = f"{what} {name!r}"
-        kind = kind_of(owner, static, moving)
-        if self.planar:
-            check_planar(shapes)
-        else:
-            check_depth(shapes)
+        if truth(owner, "static", static) and truth(owner, "moving", moving):
+            raise Refused(owner, "moving", moving, "False beside static")
+        kind = Kind.STATIC if static else Kind.MOVING if truth(owner, "moving", moving) else Kind.FREE
+        check_shapes(shapes, self.planar)
         own = {field: value for field, value in given.items() if field in BODY_FIELDS}
         surface = {field: value for field, value in given.items() if field not in BODY_FIELDS}
         material = material_of(owner, **surface)
@@ -545,12 +544,6 @@ def enclosed(vertices: Any, triangles: Any, given: dict[str, Any]) -> dict[str, 
     return {"mass": mass, "density": None, "centre": body.centroid, "inertia": inertia}
 
 
-def kind_of(owner: str, static: bool, moving: bool) -> Kind:
-    if truth(owner, "static", static) and truth(owner, "moving", moving):
-        raise Refused(owner, "moving", moving, "False beside static")
-    return Kind.STATIC if static else Kind.MOVING if truth(owner, "moving", moving) else Kind.FREE
-
-
 def free_name(
     what: str, name: str | None, made: str, holder: str, taken: dict[str, int], reserved: str | None = None
 ) -> str:
@@ -583,25 +576,22 @@ def checked_surface(owner: str, said: Any, keywords: Iterable[str]) -> dict[str,
     return {field: coefficient(owner, field, value) for field, value in said.items() if value is not None}
 
 
-def check_planar(shapes: tuple[AnyShape, ...]) -> None:
-    """In a planar scene every shape lies in the plane y = 0."""
+def check_shapes(shapes: tuple[AnyShape, ...], planar: bool) -> None:
+    """In a planar scene every shape lies in the plane y = 0, in another one a box has a depth."""
     for shape in shapes:
         what = type(shape).__name__
-        if isinstance(shape, Hull):
+        if not planar:
+            if isinstance(shape, Box) and shape.size[1] == 0:
+                x, _, z = shape.size
+                raise Refused(what, "size", (x, z), "one positive length or three, because this scene is not planar")
+        elif isinstance(shape, Hull):
             said = f"{len(shape.corners)} points"
             raise Refused(what, "corners", said, "another shape, because this scene is planar")
-        if isinstance(shape, Plane):
+        elif isinstance(shape, Plane):
             vector(what, "normal", shape.normal, planar=True)
         else:
             vector(what, "position", shape.position, planar=True)
             orientation(what, shape.orientation, planar=True)
-
-
-def check_depth(shapes: tuple[AnyShape, ...]) -> None:
-    for shape in shapes:
-        if isinstance(shape, Box) and shape.size[1] == 0:
-            x, _, z = shape.size
-            raise Refused("Box", "size", (x, z), "one positive length or three, because this scene is not planar")
 
 
 def check_mass(owner: str, body: BodyDescription, planar: bool) -> None:

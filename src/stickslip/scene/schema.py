@@ -28,25 +28,15 @@ from inspect import Parameter, signature
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
+from stickslip.scene import values
 from stickslip.scene.descriptions import BodyLike
 from stickslip.scene.friction_law import FrictionLaw
 from stickslip.scene.model import Joint
 from stickslip.scene.scene import Scene
 from stickslip.scene.shapes import SHAPES
-from stickslip.scene.values import (
-    InertiaLike,
-    MeshLike,
-    OrientationLike,
-    PointsLike,
-    Quaternion,
-    SizeLike,
-    TurnLike,
-    Vector3,
-    VectorLike,
-)
 
 Numbers = list[float]
 Scalar = str | bool | int | float | None
@@ -73,6 +63,10 @@ class AxisAngle(Entry):
     axis: Numbers
     angle: float
 
+    @model_serializer
+    def as_scene_takes_it(self) -> tuple[Numbers, float]:
+        return self.axis, self.angle
+
 
 @dataclass(frozen=True)
 class Named:
@@ -96,16 +90,16 @@ class RunSettings:
 
 Orientation = float | Numbers | AxisAngle
 IN_FILES: dict[Any, Any] = {
-    VectorLike: Numbers,
-    Vector3: Numbers,
-    TurnLike: float | Numbers,
-    SizeLike: float | Numbers,
-    OrientationLike: Orientation,
-    Quaternion: Orientation,
-    InertiaLike: float | Numbers | list[Numbers],
-    PointsLike: list[Numbers],
-    MeshLike: str | list[Numbers],
-    Sequence[MeshLike]: list[str | list[Numbers]],
+    values.VectorLike: Numbers,
+    values.Vector3: Numbers,
+    values.TurnLike: float | Numbers,
+    values.SizeLike: float | Numbers,
+    values.OrientationLike: Orientation,
+    values.Quaternion: Orientation,
+    values.InertiaLike: float | Numbers | list[Numbers],
+    values.PointsLike: list[Numbers],
+    values.MeshLike: str | list[Numbers],
+    Sequence[values.MeshLike]: list[str | list[Numbers]],
     BodyLike: str,
     FrictionLaw: float,
     Named: str | dict[str, dict[str, Scalar]],

@@ -12,7 +12,7 @@ Values are checked as `Scene` checks them when it is told.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
@@ -26,10 +26,9 @@ from stickslip.scene.scene import (
     Driven,
     Held,
     Scene,
-    check_depth,
     check_mass,
     check_motor,
-    check_planar,
+    check_shapes,
     check_spin,
     joint_field,
 )
@@ -57,15 +56,9 @@ def varied(scene: Scene, values: Mapping[str, Any]) -> Scene:
     return new
 
 
-def check_places(scene: Scene, names: Iterable[str], beside: Sequence[str] = ()) -> None:
-    """Does the scene have all of them? The first that it does not have is refused; `beside` are names that would be
-    none of the scene's and right as well."""
-    for name in names:
-        place_of(scene, name, beside)
-
-
 def place_of(scene: Scene, name: str, beside: Sequence[str] = ()) -> Place:
-    """Where the number of a name stands. Names of bodies and joints may have dots: the longest that fits is meant."""
+    """Where the number of a name stands. Names of bodies and joints may have dots: the longest that fits is meant. What
+    the scene does not have is refused; `beside` are names that would be none of the scene's and right as well."""
     path, axis = name, None
     if name[-2:-1] == "." and name[-1] in AXES:
         path, axis = name[:-2], AXES.index(name[-1])
@@ -130,7 +123,7 @@ def body_with(scene: Scene, body: BodyDescription, place: Place, value: Any) -> 
     else:
         (shape,) = body.shapes
         shapes = (replace(shape, **{field: component(getattr(shape, field), place, value)}),)
-        (check_planar if scene.planar else check_depth)(shapes)
+        check_shapes(shapes, scene.planar)
         new = replace(body, shapes=shapes)
     check_mass(owner, new, scene.planar)
     check_spin(owner, new)

@@ -11,7 +11,7 @@ be told between two copies: where bodies start and how they move, what materials
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -353,17 +353,11 @@ def material_tables(scene: Scene, model: Model, given: Mapping[Place, Floats]) -
     table = pair_table(columns)
     everywhere = {place.field: values for place, values in varied.items() if place.body is None}
     for pair, said in scene.overrides.items():
-        for name, value in overridden(said, everywhere):
-            cells = getattr(table, name)
+        told = {name: everywhere.get(name, value) for name, value in said.items()}
+        if "friction" in told:
+            told = {"friction_kinetic": told["friction"]} | told
+        for name, value in told.items():
+            cells = getattr(table, "friction_static" if name == "friction" else name)
             cells[:, pair[0], pair[1]] = cells[:, pair[1], pair[0]] = value
     own = {name: column[0].copy() for name, column in table._asdict().items()}
     return model._replace(shape_material=model.shape_body.copy(), **own), np.stack(table, axis=1)
-
-
-def overridden(said: Mapping[str, Any], everywhere: Mapping[str, Floats]) -> Iterator[tuple[str, Any]]:
-    """What a pair says of itself, or what all are told instead, by the names of the tables."""
-    values = {name: everywhere.get(name, value) for name, value in said.items()}
-    if "friction" in values:
-        values = {"friction_kinetic": values["friction"]} | values
-    for name, value in values.items():
-        yield ("friction_static" if name == "friction" else name), value

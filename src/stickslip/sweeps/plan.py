@@ -72,7 +72,8 @@ def plan_of(owner: str, over: Mapping[str, Any] | None, samples: Any, repeat: in
         raise InputError(f"{owner}: over and samples are both given or both missing, expected one of them, or repeat")
     grid = samples is None
     told = (over or {}) if grid else columns_of_samples(owner, samples)
-    given = {name: by_number(values) for name, values in told.items()}
+    # a column of pandas knows its values by its index; as an array, by their number
+    given = {name: values.to_numpy() if hasattr(values, "to_numpy") else values for name, values in told.items()}
     where = "over" if grid else "samples"
     for name, values in given.items():
         if not isinstance(name, str) or not fit_for_a_name(name):
@@ -86,11 +87,6 @@ def plan_of(owner: str, over: Mapping[str, Any] | None, samples: Any, repeat: in
     if len(plan) > MOST_RUNS:
         raise InputError(f"{owner}: there are {len(plan)} runs to make, expected at most {MOST_RUNS}")
     return plan
-
-
-def by_number(values: Any) -> Any:
-    """A column of pandas knows its values by its index: as an array, by their number."""
-    return values.to_numpy() if hasattr(values, "to_numpy") else values
 
 
 def is_list(values: Any) -> bool:
@@ -131,8 +127,4 @@ def column_of(values: Sequence[Any]) -> NDArray[Any]:
         found = np.empty(0, object)
     if found.dtype.kind in "biuf":
         return found.astype(np.float64)
-    return np.array([as_bytes(label(value)) for value in values])
-
-
-def label(value: Any) -> str:
-    return value if isinstance(value, str) else repr(plain(value))
+    return np.array([as_bytes(value if isinstance(value, str) else repr(plain(value))) for value in values])

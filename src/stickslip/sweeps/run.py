@@ -17,15 +17,8 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent import futures
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,11 +131,11 @@ def run_all(
             if lost and not pending:
                 numbers = [lost.popleft()]
                 pending[engine.submit(task, plan, numbers)] = numbers
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            for future in futures.wait(pending, return_when=futures.FIRST_COMPLETED).done:
                 numbers = pending.pop(future)
                 try:
                     rows = future.result()
-                except BrokenExecutor:
+                except futures.BrokenExecutor:
                     engine.renew(future)
                     broken = [numbers, *pending.values()]
                     pending.clear()
@@ -205,7 +198,7 @@ def known_engine(owner: str, field: str, value: Any) -> Any:
 def engine_of(engine: str | Executor, workers: int | None, task: Task) -> Iterator[Engine]:
     """The engine of a name, for as long as the sweep runs, or an executor of the caller's."""
     if not isinstance(engine, str):
-        if isinstance(engine, ProcessPoolExecutor):
+        if isinstance(engine, futures.ProcessPoolExecutor):
             check_pickle(task)
         yield Engine(engine, workers or workers_of(engine))
         return
@@ -216,9 +209,9 @@ def engine_of(engine: str | Executor, workers: int | None, task: Task) -> Iterat
     with contextlib.ExitStack() as stack:
         match name:
             case "threads":
-                made = Engine(ThreadPoolExecutor(count), count)
+                made = Engine(futures.ThreadPoolExecutor(count), count)
             case "processes":
-                make = lambda: ProcessPoolExecutor(  # noqa: E731
+                make = lambda: futures.ProcessPoolExecutor(  # noqa: E731
                     count, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
                 )
                 made = Engine(make(), count, make)

@@ -33,7 +33,7 @@ from stickslip.engine.trajectory import Trajectory
 from stickslip.errors import InputError
 from stickslip.scene.model import Floats, Kind
 from stickslip.scene.scene import Scene
-from stickslip.scene.vary import check_places, varied
+from stickslip.scene.vary import place_of, varied
 from stickslip.sweeps.compare import first_free_body, turn
 from stickslip.sweeps.ensemble import Ensemble, ensemble
 
@@ -81,8 +81,10 @@ class SceneRun:
         if not isinstance(measure, Measures) or not all(map(kept_by_copies, measure.names)):
             return {}
         alike: dict[Any, dict[int, Mapping[str, Any]]] = {}
-        for i, each in enumerate(given):
-            alike.setdefault(known_by(settings_of(each)), {})[i] = each
+        for i, each in enumerate(given):  # settings are alike as numbers and texts, others as objects
+            said = settings_of(each).values()
+            key = tuple(value if isinstance(value, int | float | str) else id(value) for value in said)
+            alike.setdefault(key, {})[i] = each
         return {i: row for group in alike.values() for i, row in self.copies(measure, group).items()}
 
     def copies(self, measure: Measures, given: dict[int, Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
@@ -104,7 +106,9 @@ class SceneRun:
 
     def check(self, names: Sequence[str], fixed: Mapping[str, Any]) -> None:
         """Are these, of all that is varied or fixed, what a run can be told?"""
-        check_places(self.scene, [name for name in names if name not in RUN], RUN)
+        for name in names:
+            if name not in RUN:
+                place_of(self.scene, name, RUN)
         for name in NEEDED:
             if name not in names:
                 raise InputError(f"sweep: {name} is missing, expected it for a scene: {name}=... seconds")
@@ -128,11 +132,6 @@ class Measures:
 
 def settings_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in RUN if name in given}
-
-
-def known_by(settings: Mapping[str, Any]) -> tuple[Any, ...]:
-    """By which settings are seen to be alike: numbers and texts by themselves, others as objects."""
-    return tuple(value if isinstance(value, int | float | str) else id(value) for value in settings.values())
 
 
 def kept_by_copies(name: str) -> bool:

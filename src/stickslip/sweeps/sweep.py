@@ -10,6 +10,7 @@ told and asked in sweeps/scenes.py.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import inspect
 import os
@@ -40,28 +41,14 @@ from stickslip.checks import path as file_path
 from stickslip.engine.interrupts import remembered
 from stickslip.engine.running import progress_bar
 from stickslip.engine.trajectory import Trajectory
-from stickslip.errors import FileError, InputError, short
+from stickslip.errors import FileError, InputError, replacing, short
 from stickslip.scene.scene import Scene
+from stickslip.sweeps import table as tables
 from stickslip.sweeps.compare import said
 from stickslip.sweeps.plan import REPETITION, Plan, plan_of
 from stickslip.sweeps.run import RNG, Task, engine_of, kept_path, known_engine, run_all
 from stickslip.sweeps.scenes import SceneRun, measures_of
-from stickslip.sweeps.table import (
-    DONE,
-    FAILED,
-    WAITS,
-    About,
-    Column,
-    Row,
-    Table,
-    TableFile,
-    as_text,
-    flat_columns,
-    is_sweep,
-    read_table,
-    texts,
-    write_table,
-)
+from stickslip.sweeps.table import DONE, FAILED, WAITS, About, Column, Row, Table, TableFile
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -91,17 +78,21 @@ class Sweep:
     @checked(path=file_path)
     def load(cls, path: str | os.PathLike[str]) -> Sweep:
         """The table in a file, also of a sweep that was killed or still runs, as far as it got."""
-        return cls(read_table(path))
+        return cls(tables.read_table(path))
 
     @checked(path=file_path)
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to an HDF5 file, which appears complete or not at all."""
-        write_table(self._table, path)
+        tables.write_table(self._table, path)
 
     @checked(path=file_path)
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as text, with every digit; vectors have a column for each component."""
-        self._table.write_csv(path)
+        flat = self._table.flat()
+        with replacing(path) as temporary, open(temporary, "x", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["run", *flat])
+            writer.writerows(zip(range(len(self)), *map(tables.cells, flat.values()), strict=True))
 
     def frame(self) -> Any:
         """The table as a DataFrame of pandas, with the number of the run as its index."""
@@ -109,9 +100,7 @@ class Sweep:
             import pandas
         except ImportError:
             raise InputError("Sweep.frame: pandas is not installed: pip install pandas") from None
-        flat = {name: texts(column) for name, column in flat_columns(self._columns).items()}
-        status = np.array(["waits", "done", "failed"])[self._table.status]
-        return pandas.DataFrame({**flat, "status": status, "reason": texts(self._table.reason)}).rename_axis("run")
+        return pandas.DataFrame(self._table.flat()).rename_axis("run")
 
     def __len__(self) -> int:
         return len(self._table)
@@ -136,13 +125,13 @@ class Sweep:
         columns = self._columns
         found = columns.get(text("Sweep", "the column", name))
         if found is None:
-            found = flat_columns(columns).get(name)
+            found = tables.flat_columns(columns).get(name)
         if found is None:
             raise InputError(f"Sweep: there is no column {shown(name)}, expected one of {', '.join(columns)}")
-        return texts(found).copy()
+        return tables.texts(found).copy()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._columns or name in flat_columns(self._columns)
+        return name in self._columns or name in tables.flat_columns(self._columns)
 
     @property
     def done(self) -> Column:
@@ -161,7 +150,7 @@ class Sweep:
 
     def reason(self, number: int) -> str:
         """Why a run failed; empty where it did not."""
-        return as_text(self._table.reason[self._row(number)])
+        return tables.as_text(self._table.reason[self._row(number)])
 
     def _row(self, number: int) -> int:
         return whole("Sweep", "number", number, 0, len(self) - 1)
@@ -273,14 +262,18 @@ def sweep(
     about = About(name_of(what), digest_of(task, scene), seed, folder)
     table = Table.of(about, plan.columns(), len(plan))
     if out is not None and os.path.exists(out):
-        table = table if fresh and is_sweep(out) else continued(read_table(out), table, os.fspath(out))
+        table = table if fresh and tables.is_sweep(out) else continued(tables.read_table(out), table, os.fspath(out))
     if retry:
         table.status[table.status == FAILED] = WAITS
     waiting = np.flatnonzero(table.status == WAITS).tolist()
     found = Sweep(table)
     if waiting:
         make_runs(found, task, plan, waiting, engine, workers, out, fresh, progress)
-    return told(found)
+    failed = found.failed
+    if failed.size:
+        which = f"the first is run {failed[0]}: {found.reason(int(failed[0]))}"
+        warnings.warn(f"sweep: {failed.size} of {len(found)} runs failed, {which}", FailedRuns, stacklevel=2)
+    return found
 
 
 def make_runs(
@@ -301,10 +294,7 @@ def make_runs(
             with progress_bar(len(table), progress, "sweeping", "runs", len(table) - len(waiting)) as done:
 
                 def put(numbers: Sequence[int], rows: Sequence[Row]) -> None:
-                    if file is None:
-                        table.put(numbers, rows)
-                    else:
-                        file.put(numbers, rows)
+                    (table if file is None else file).put(numbers, rows)
                     done(len(numbers))
 
                 run_all(task, plan, waiting, made, put, interrupt.look)
@@ -315,15 +305,6 @@ def make_runs(
         finally:
             if file is not None:
                 file.close()
-
-
-def told(found: Sweep) -> Sweep:
-    """The sweep, after a warning where some of its runs failed."""
-    failed = found.failed
-    if failed.size:
-        which = f"the first is run {failed[0]}: {found.reason(int(failed[0]))}"
-        warnings.warn(f"sweep: {failed.size} of {len(found)} runs failed, {which}", FailedRuns, stacklevel=3)
-    return found
 
 
 def check_names(function: Any, plan: Plan, fixed: Mapping[str, Any]) -> None:
@@ -399,7 +380,9 @@ def continued(old: Table, new: Table, path: str) -> Table:
         differs = f"{len(old)} runs over {', '.join(old.parameters)}"
     else:
         for name, column in new.parameters.items():
-            if not np.array_equal(texts(column), texts(old.parameters[name]), equal_nan=column.dtype.kind == "f"):
+            if not np.array_equal(
+                tables.texts(column), tables.texts(old.parameters[name]), equal_nan=column.dtype.kind == "f"
+            ):
                 differs = f"a sweep with other values of {name}"
                 break
         if not differs and old.about.digest != new.about.digest:

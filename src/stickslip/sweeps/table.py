@@ -18,7 +18,6 @@ against its checksum when it is read, so that damage is not taken for a result; 
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import os
 import zlib
@@ -30,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import FileError, InputError, reading, replacing, writing
+from stickslip.errors import FileError, InputError, reading, writing
 from stickslip.problems.files import check_held, made_whole, own_node, readable
 from stickslip.texts import fixed, text_of
 
@@ -128,13 +127,11 @@ class Table:
         named |= {f"measured/{name.replace('/', SLASH)}": column for name, column in self.measured.items()}
         return {"status": self.status, **named, "reason": self.reason, "seconds": self.seconds}
 
-    def write_csv(self, path: str | os.PathLike[str]) -> None:
-        flat = flat_columns({**self.parameters, **self.measured})
-        flat |= {"status": np.array(["waits", "done", "failed"])[self.status], "reason": self.reason}
-        with replacing(path) as temporary, open(temporary, "x", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["run", *flat])
-            writer.writerows(zip(range(len(self)), *(cells(column) for column in flat.values()), strict=True))
+    def flat(self) -> dict[str, Column]:
+        """All that a reader of the table wants, as columns of one number or text each."""
+        words = {"status": np.array(["waits", "done", "failed"])[self.status], "reason": self.reason}
+        flat = flat_columns({**self.parameters, **self.measured}) | words
+        return {name: texts(column) for name, column in flat.items()}
 
 
 def flat_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
@@ -151,7 +148,7 @@ def flat_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
 def cells(column: Column) -> list[Any]:
     """Whole numbers without a point, others with all their digits."""
     if column.dtype.kind != "f":
-        return texts(column).tolist()
+        return column.tolist()
     return [int(value) if value.is_integer() else value for value in column.tolist()]
 
 

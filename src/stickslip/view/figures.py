@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,38 +29,28 @@ DASHED = (0, (2, 2))
 WIDEST = 11.0  # the line of the largest normal impulse, in points
 
 
-class Impulses(Protocol):
-    """What is drawn of a solution."""
-
-    @property
-    def x(self) -> Vector: ...  # impulses r
-
-    @property
-    def y(self) -> Vector: ...  # velocities u
-
-    @property
-    def residual(self) -> float: ...
-
-
 def force_chains(
     problem: ConeProblem,
     positions: Dense,
     pairs: Indices,
-    solution: Impulses,
+    solution: Any,
     path: str | os.PathLike[str],
     *,
     radius: float,
 ) -> None:
     """Balls of one radius and the impulses between them: width shows the normal impulse, colour open, stick or slip.
 
-    `positions` (nb, 3) are the centres, `pairs` (nc, 2) the balls A, B of each contact, B = -1 for the floor z = 0.
+    `positions` (nb, 3) are the centres, `pairs` (nc, 2) the balls A, B of each contact, B = -1 for the floor z = 0. A
+    solution has the impulses x, the velocities y and their residual.
     """
     figure = Figure(figsize=(10.0, 6.25), dpi=100, facecolor=PAPER)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
     state = contact_states(problem, solution.x, solution.y)
     draw_floor(axes, positions, radius)
-    draw_balls(axes, positions, radius)
+    ball = glass_ball(160)
+    for right, up, depth in project(positions):
+        stamp(axes, ball, right, up, radius, radius, 10 + depth)
     draw_forces(axes, positions, pairs, solution.x[:: problem.dimension], state)
     right, up, _ = project(positions).T
     axes.set_aspect("equal")
@@ -90,12 +80,6 @@ def draw_floor(axes: Axes, centres: Dense, radius: float) -> None:
     low = centres[centres[:, 2] < 1.5 * radius]
     for right, up, _ in project(low * [1.0, 1.0, 0.0]):
         stamp(axes, shadow, right, up, 1.25 * radius, 2.0 * math.sin(ELEVATION) * radius, 1)
-
-
-def draw_balls(axes: Axes, centres: Dense, radius: float) -> None:
-    ball = glass_ball(160)
-    for right, up, depth in project(centres):
-        stamp(axes, ball, right, up, radius, radius, 10 + depth)
 
 
 def glass_ball(pixels: int) -> Dense:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +14,6 @@ from matplotlib.colors import BoundaryNorm
 from stickslip.analysis.jamming import JamMap
 from stickslip.checks import checked, heading, instance
 from stickslip.checks import path as file_path
-from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
 from stickslip.view.figures import GROUND, INK, PAPER, write
 from stickslip.view.trajectories import PALETTE, dress
@@ -30,10 +30,7 @@ def draw_jam_map(jam_map: JamMap, path: str | os.PathLike[str], title: str = "")
     """Draw a map; `title` is its heading."""
     figure = page(7.6, 5.6, title or f"{jam_map.family.name}: friction from which on it jams", path)
     axes = figure.subplots()
-    if len(jam_map.axes) == 1:
-        draw_line(axes, jam_map)
-    else:
-        draw_contours(axes, jam_map)
+    (draw_line if len(jam_map.axes) == 1 else draw_contours)(axes, jam_map)
     write(figure, path)
 
 
@@ -75,10 +72,7 @@ def mark_minima(axes: Axes, jam_map: JamMap) -> None:
     """A dot at each minimum, and its value; of several that are equal, only at the first."""
     said: list[float] = []
     for worst in jam_map.minima:
-        place = [
-            float(in_units(np.array([value]), unit)[0])
-            for value, unit in zip(worst.parameters, jam_map.family.units, strict=True)
-        ]
+        place = list(map(in_units, worst.parameters.tolist(), jam_map.family.units))
         x, y = place[:2] if len(place) > 1 else (place[0], worst.mu_jam)
         axes.plot([x], [y], "o", color=INK, markersize=6, markeredgecolor=PAPER, zorder=5)
         if any(math.isclose(worst.mu_jam, other, rel_tol=SAME_VALUE) for other in said):
@@ -106,7 +100,7 @@ def contour_levels(least: float) -> list[float]:
     return [first, *(level for level in grid if 1.04 * first < level <= SPAN * first)]
 
 
-def in_units(values: Vector, unit: str) -> Vector:
+def in_units(values: Any, unit: str) -> Any:
     return np.degrees(values) if unit == "rad" else values
 
 

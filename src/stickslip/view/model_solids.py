@@ -12,22 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.scene.model import Floats, Integers, Kind, State
-from stickslip.view.solids import (
-    FAR,
-    MESHES,
-    Mesh,
-    Parts,
-    Placed,
-    View,
-    along,
-    ball_about,
-    faceted,
-    palette_tints,
-    quaternions,
-)
+from stickslip.scene.model import Floats, Integers, Kind, Shape, State
+from stickslip.view import solids
+from stickslip.view.solids import Mesh, Parts, Placed, View
 
 PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  # mjtGeom
+SHAPES = {SPHERE: Shape.SPHERE, CAPSULE: Shape.CAPSULE, CYLINDER: Shape.CYLINDER, BOX: Shape.BOX}  # drawn alike
 SHOWN_GROUPS = 3  # of MuJoCo's viewer
 FACETED = 5000  # triangles up to which a mesh has sharp edges
 BONE = 0.05  # radius of a bone, as a share of its length
@@ -59,7 +49,7 @@ class ModelSolids:
         self.mujoco.mj_kinematics(m, d)
         bodies = self.body[m.ngeom :]
         position = np.concatenate([d.geom_xpos, d.xpos[bodies]])
-        turn = np.concatenate([quaternions(d.geom_xmat.reshape(-1, 3, 3)), d.xquat[bodies]])
+        turn = np.concatenate([solids.quaternions(d.geom_xmat.reshape(-1, 3, 3)), d.xquat[bodies]])
         return State(position, turn, np.zeros((len(position), 6)))
 
     def potential(self, q: Floats) -> float:
@@ -90,19 +80,21 @@ class ModelSolids:
         m = self.model
         used = {(int(m.geom_type[i]), int(m.geom_dataid[i])) for i in self.shown}
         own = {mesh_name(i): model_mesh(m, i) for kind, i in used if kind in (MESH, SDF) and i >= 0}
-        return MESHES | own | {field_name(i): height_field(m, i) for kind, i in used if kind == FIELD}
+        return solids.MESHES | own | {field_name(i): height_field(m, i) for kind, i in used if kind == FIELD}
 
     def parts(self, view: View) -> Parts:
         m = self.model
         found: list[tuple[str, int, Any, Any, Any]] = [
             (mesh, int(i), place, (1.0, 0.0, 0.0, 0.0), scale)
             for i in self.shown
-            for mesh, place, scale in drawn(int(m.geom_type[i]), int(m.geom_dataid[i]), m.geom_size[i].tolist(), view)
+            for mesh, place, scale in drawn_geom(
+                int(m.geom_type[i]), int(m.geom_dataid[i]), m.geom_size[i].tolist(), view
+            )
         ]
         for k, (_, *way) in enumerate(self.bones):
             half = float(np.linalg.norm(way)) / 2
             thick = (2 * BONE * half, 2 * BONE * half, half)
-            found.append(("tube", m.ngeom + k, np.array(way) / 2, along(np.array([way]))[0], thick))
+            found.append(("tube", m.ngeom + k, np.array(way) / 2, solids.along(np.array([way]))[0], thick))
         numbers = np.array([i for _, i, *_ in found], np.int64)
         return Parts(
             tuple(mesh for mesh, *_ in found),
@@ -117,7 +109,7 @@ class ModelSolids:
         m = self.model
         reach = np.concatenate([m.geom_rbound, np.linalg.norm(self.bones[:, 1:], axis=1)])
         free = np.flatnonzero(self.kind == Kind.FREE)
-        seen = ball_about([state.position[free] for state in states], float(np.max(reach[free], initial=0.0)))
+        seen = solids.ball_about([state.position[free] for state in states], float(np.max(reach[free], initial=0.0)))
         return seen._replace(radius=ROOM * seen.radius)
 
     @cached_property
@@ -129,7 +121,7 @@ class ModelSolids:
         rgba[dressed] = m.mat_rgba[m.geom_matid[dressed], :3]
         plain = np.concatenate([np.all(rgba == PLAIN, axis=1), np.ones(len(self.bones), bool)])
         own = np.concatenate([255 * rgba, np.zeros((len(self.bones), 3))])
-        return np.where(plain[:, None], palette_tints(self.kind, self.body), own)
+        return np.where(plain[:, None], solids.palette_tints(self.kind, self.body), own)
 
 
 def bones_of(m: Any) -> Floats:
@@ -150,26 +142,19 @@ def rod_ends(m: Any) -> list[tuple[float, ...]]:
     return [(float(b), *(2 * m.body_ipos[b])) for b in last if np.linalg.norm(m.body_ipos[b]) > 0]
 
 
-def drawn(kind: int, data: int, size: list[float], view: View) -> list[Placed]:
+def drawn_geom(kind: int, data: int, size: list[float], view: View) -> list[Placed]:
     """The meshes of a geom, each with its place and its scale."""
     a, b, c = size
-    here, far = (0.0, 0.0, 0.0), FAR * view.radius
+    here, far = (0.0, 0.0, 0.0), solids.FAR * view.radius
     match kind:
-        case 0:
+        case 0:  # a plane
             return [("square", here, (a or far, b or far, 1.0))]
-        case 1:
+        case 1:  # a height field
             return [(field_name(data), here, (1.0, 1.0, 1.0))]
-        case 2:
-            return [("ball", here, (a, a, a))]
-        case 3:
-            caps: list[Placed] = [("ball", (0.0, 0.0, end), (a, a, a)) for end in (b, -b)]
-            return [("tube", here, (a, a, b)), *caps]
-        case 4:
+        case 4:  # an ellipsoid
             return [("ball", here, (a, b, c))]
-        case 5:
-            return [("tube", here, (a, a, b))]
-        case 6:
-            return [("box", here, (a, b, c))]
+        case _ if kind in SHAPES:
+            return solids.drawn(SHAPES[kind], np.array(size), view)
         case _:
             return [(mesh_name(data), here, (1.0, 1.0, 1.0))] if data >= 0 else []
 
@@ -186,7 +171,7 @@ def model_mesh(m: Any, i: int) -> Mesh:
     first, first_face = m.mesh_vertadr[i], m.mesh_faceadr[i]
     vertices = np.array(m.mesh_vert[first : first + m.mesh_vertnum[i]], float)
     faces = np.array(m.mesh_face[first_face : first_face + m.mesh_facenum[i]], np.int64)
-    return faceted(vertices, faces) if len(faces) <= FACETED else Mesh(vertices, faces)
+    return solids.faceted(vertices, faces) if len(faces) <= FACETED else Mesh(vertices, faces)
 
 
 def height_field(m: Any, i: int) -> Mesh:

@@ -39,28 +39,23 @@ POSE_BYTES, CONTACT_BYTES = 28, 96  # of a body, of a contact
 GOOD, INEXACT, FAILED = range(3)  # of a bin: what its worst step is
 
 
-def write_replay(run: Trajectory, path: str | os.PathLike[str], others: Sequence[Trajectory] = ()) -> None:
+def write_replay(run: Trajectory, path: str | os.PathLike[str], others: Sequence[Trajectory]) -> None:
     """Write the page; `others` are runs of the same bodies, shown as ghosts beside the first."""
     name = os.fspath(path)
     if not name.endswith(".html"):
         raise InputError(f"export: the path is {name!r}, expected a name that ends with .html")
-    text = replay_page(run, others)
-    with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
-        file.write(text)
-
-
-def replay_page(run: Trajectory, others: Sequence[Trajectory] = ()) -> str:
-    check_runs(run, others)
-    solids = solids_of("export", run)
-    page = resources.files("stickslip.view").joinpath("replay.html").read_text(encoding="utf-8")
-    numbers = base64.b64encode(gzip.compress(packed(contents(run, others, solids)), 6)).decode()
-    return page.replace("{{title}}", html.escape(title_of(run, solids))).replace("{{numbers}}", numbers)
-
-
-def check_runs(run: Trajectory, others: Sequence[Trajectory]) -> None:
     for each in (run, *others):
         if each.header.names != run.header.names or each.header.world != run.header.world:
             raise InputError("export: the runs have different bodies, expected runs of one scene or model")
+    solids = solids_of("export", run)
+    page = resources.files("stickslip.view").joinpath("replay.html").read_text(encoding="utf-8")
+    numbers = base64.b64encode(gzip.compress(packed(contents(run, others, solids)), 6)).decode()
+    free = [name for name, kind in zip(solids.names, solids.kind, strict=True) if kind == Kind.FREE]
+    who = run.header.name or (free[0] if len(free) == 1 else f"{len(free)} bodies")
+    title = f"{who}, {run.time[-1]:.4g} s"
+    text = page.replace("{{title}}", html.escape(title)).replace("{{numbers}}", numbers)
+    with replacing(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
+        file.write(text)
 
 
 def solids_of(owner: str, run: Trajectory) -> Solids:
@@ -84,12 +79,6 @@ def solids_of(owner: str, run: Trajectory) -> Solids:
     if solids.names[: len(header.names)] != header.names or solids.model.nq != header.coordinates:
         raise InputError(f"{owner}: {system!r} is not the model of this run, expected {header.name!r}")
     return solids
-
-
-def title_of(run: Trajectory, solids: Solids) -> str:
-    free = [name for name, kind in zip(solids.names, solids.kind, strict=True) if kind == Kind.FREE]
-    who = run.header.name or (free[0] if len(free) == 1 else f"{len(free)} bodies")
-    return f"{who}, {run.time[-1]:.4g} s"
 
 
 # what the page shows
@@ -194,8 +183,6 @@ def contacts(run: Trajectory, instants: Integers) -> dict[str, Any]:
 
 
 def strongest(table: ContactTable) -> ContactTable:
-    if len(table) <= CONTACTS:
-        return table
     order = np.argsort(-np.linalg.norm(table.impulse, axis=1), kind="stable")
     kept: Any = np.sort(order[:CONTACTS])
     return table[kept]

@@ -9,16 +9,19 @@ the same of a robot.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from stickslip.engine.recorder import Header
 from stickslip.scene.meshes import convex_hull
-from stickslip.scene.model import Floats, Integers, Kind, Model, Shape, State
+from stickslip.scene.model import Floats, Integers, Kind, Shape, State
 from stickslip.scene.values import rotated
 from stickslip.view.trajectories import PALETTE
+
+if TYPE_CHECKING:
+    from stickslip.view.model_solids import ModelSolids
 
 ROUND = 24  # corners of a circle
 RINGS = 12  # of a ball, from pole to pole
@@ -37,7 +40,7 @@ class Mesh(NamedTuple):
 class Parts(NamedTuple):
     """n parts."""
 
-    mesh: tuple[str, ...]  # (n,)   of `meshes_of`
+    mesh: tuple[str, ...]  # (n,)   of `meshes`
     shape: Integers  # (n,)
     body: Integers  # (n,)
     position: Floats  # (n, 3)   seen from the centre of mass, body axes   [m]
@@ -91,14 +94,11 @@ def box() -> Mesh:
     return Mesh(np.concatenate(vertices), np.concatenate(faces))
 
 
-def ball() -> Mesh:
-    angle = np.linspace(-np.pi / 2, np.pi / 2, RINGS + 1)
-    return revolved(np.column_stack([np.cos(angle), np.sin(angle)]))
-
+LATITUDE = np.linspace(-np.pi / 2, np.pi / 2, RINGS + 1)  # of the rings of a ball
 
 MESHES: dict[str, Mesh] = {
     "box": box(),  # half lengths 1
-    "ball": ball(),  # radius 1
+    "ball": revolved(np.column_stack([np.cos(LATITUDE), np.sin(LATITUDE)])),  # radius 1
     "tube": revolved(np.array([(0, -1), (1, -1), (1, -1), (1, 1), (1, 1), (0, 1)], float)),  # radius and half length 1
     "square": Mesh(np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], float), np.array([(0, 1, 2), (0, 2, 3)])),
     "cone": revolved(np.array([(0, 0), (1, 1)], float)),  # apex at the origin, opens along z, no lid
@@ -107,21 +107,9 @@ MESHES: dict[str, Mesh] = {
 }
 
 
-def hull(corners: Floats) -> Mesh:
-    found = convex_hull("hull", "corners", corners)
-    return faceted(found.corners, found.triangles)
-
-
 def faceted(vertices: Floats, faces: Integers) -> Mesh:
     """Each triangle has corners of its own, so that edges are sharp."""
     return Mesh(vertices[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3))
-
-
-def meshes_of(world: Header | Model) -> dict[str, Mesh]:
-    """The meshes that the parts of a scene name."""
-    hulls = np.flatnonzero(world.shape == Shape.HULL)
-    own = {hull_name(int(i)): hull(world.hull_corner[slice(*world.hull_range[i, :2])]) for i in hulls}
-    return MESHES | own
 
 
 def hull_name(shape: int) -> str:
@@ -129,25 +117,6 @@ def hull_name(shape: int) -> str:
 
 
 # parts
-
-
-def parts_of(world: Header | Model, view: View) -> Parts:
-    """The parts of the shapes of a scene."""
-    found: list[tuple[str, int, Floats, Floats]] = []  # mesh, shape, place in the shape's axes, scale
-    for i, (shape, size) in enumerate(zip(world.shape, world.shape_size, strict=True)):
-        pieces = [(hull_name(i), (0.0,) * 3, (1.0,) * 3)] if shape == Shape.HULL else drawn(Shape(shape), size, view)
-        found += [(mesh, i, np.array(place), np.array(scale)) for mesh, place, scale in pieces]
-    shape = np.array([i for _, i, _, _ in found], np.int64)
-    rotation = np.reshape(world.shape_rotation, (-1, 3, 3))[shape]
-    place = np.array([place for _, _, place, _ in found]).reshape(-1, 3)
-    return Parts(
-        mesh=tuple(mesh for mesh, *_ in found),
-        shape=shape,
-        body=world.shape_body[shape],
-        position=world.shape_position[shape] + np.einsum("nij,nj->ni", rotation, place),
-        quaternion=quaternions(rotation),
-        scale=np.array([scale for *_, scale in found]).reshape(-1, 3),
-    )
 
 
 def drawn(shape: Shape, size: Floats, view: View) -> list[Placed]:
@@ -196,16 +165,6 @@ def along(direction: Floats) -> Floats:
     return turn / np.linalg.norm(turn, axis=1, keepdims=True)
 
 
-def view_of(world: Header | Model, *states: State) -> View:
-    """A ball that holds the bodies in these states, planes and what flies off to infinity left out."""
-    bounded = np.flatnonzero(world.shape != Shape.PLANE)
-    body = world.shape_body[bounded]
-    free = world.kind[body] == Kind.FREE
-    body = body[free] if free.any() else body
-    reach = np.max(np.linalg.norm(world.shape_size[bounded], axis=1), initial=0.0)
-    return ball_about([state.position[body] for state in states], float(reach))
-
-
 def ball_about(places: list[Floats], reach: float) -> View:
     """A ball about places (n, 3) of things that reach so far."""
     points = np.concatenate(places or [np.zeros((0, 3))])
@@ -219,53 +178,65 @@ def ball_about(places: list[Floats], reach: float) -> View:
 # bodies
 
 
-class Solids(Protocol):
-    """What the bodies of a world look like."""
-
-    names: tuple[str, ...]
-    kind: Integers  # (n,)
-    planar: bool
-
-    @property
-    def meshes(self) -> dict[str, Mesh]: ...
-    @property
-    def tints(self) -> Floats:
-        """(n, 3) colours, 0 to 255."""
-
-    def parts(self, view: View) -> Parts: ...
-    def view(self, *states: State) -> View: ...
-    def state(self, run: Any, i: int) -> State:
-        """Of a run, at its instant i."""
-
-    def potentials(self, run: Any, instants: Integers) -> Floats:
-        """Of a run, at some instants   [J]."""
-
-
 class SceneSolids:
-    """Those of a scene."""
+    """What the bodies of a scene look like."""
 
     def __init__(self, header: Header) -> None:
         self.header, self.names, self.kind, self.planar = header, header.names, header.kind, bool(header.planar)
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
-        return meshes_of(self.header)
+        header = self.header
+        found = dict(MESHES)
+        for i in np.flatnonzero(header.shape == Shape.HULL).tolist():
+            hull = convex_hull("hull", "corners", header.hull_corner[slice(*header.hull_range[i, :2])])
+            found[hull_name(i)] = faceted(hull.corners, hull.triangles)
+        return found
 
     @cached_property
     def tints(self) -> Floats:
+        """(n, 3) colours, 0 to 255."""
         return palette_tints(self.kind, np.cumsum(self.kind == Kind.FREE) - 1)
 
     def parts(self, view: View) -> Parts:
-        return parts_of(self.header, view)
+        header = self.header
+        found: list[tuple[str, int, Floats, Floats]] = []  # mesh, shape, place in the shape's axes, scale
+        for i, (shape, size) in enumerate(zip(header.shape, header.shape_size, strict=True)):
+            whole = [(hull_name(i), (0.0,) * 3, (1.0,) * 3)]
+            pieces = whole if shape == Shape.HULL else drawn(Shape(shape), size, view)
+            found += [(mesh, i, np.array(place), np.array(scale)) for mesh, place, scale in pieces]
+        shape = np.array([i for _, i, _, _ in found], np.int64)
+        rotation = np.reshape(header.shape_rotation, (-1, 3, 3))[shape]
+        place = np.array([place for _, _, place, _ in found]).reshape(-1, 3)
+        return Parts(
+            mesh=tuple(mesh for mesh, *_ in found),
+            shape=shape,
+            body=header.shape_body[shape],
+            position=header.shape_position[shape] + np.einsum("nij,nj->ni", rotation, place),
+            quaternion=quaternions(rotation),
+            scale=np.array([scale for *_, scale in found]).reshape(-1, 3),
+        )
 
     def view(self, *states: State) -> View:
-        return view_of(self.header, *states)
+        """A ball that holds the bodies in these states, planes and what flies off to infinity left out."""
+        header = self.header
+        bounded = np.flatnonzero(header.shape != Shape.PLANE)
+        body = header.shape_body[bounded]
+        free = header.kind[body] == Kind.FREE
+        body = body[free] if free.any() else body
+        reach = np.max(np.linalg.norm(header.shape_size[bounded], axis=1), initial=0.0)
+        return ball_about([state.position[body] for state in states], float(reach))
 
     def state(self, run: Any, i: int) -> State:
+        """Of a run, at its instant i."""
         return run.state(i)
 
     def potentials(self, run: Any, instants: Integers) -> Floats:
+        """Of a run, at some instants   [J]."""
         return run.potential[instants]
+
+
+Solids: TypeAlias = "SceneSolids | ModelSolids"  # which have the same attributes and methods
 
 
 def palette_tints(kind: Integers, number: Integers) -> Floats:

@@ -89,11 +89,9 @@ def draw_map(sweep: Sweep, x: str, y: str, z: str, path: str | os.PathLike[str] 
 
 def ordered(column: Any) -> list[Any]:
     """The values of a column: numbers from the least on, those that are some, texts as they come."""
-    return (
-        sorted(set(column[np.isfinite(column)].tolist()))
-        if column.dtype.kind == "f"
-        else list(dict.fromkeys(column.tolist()))
-    )
+    if column.dtype.kind == "f":
+        return sorted(set(column[np.isfinite(column)].tolist()))
+    return list(dict.fromkeys(column.tolist()))
 
 
 def edges(values: list[Any]) -> Any:

@@ -85,13 +85,9 @@ def draw_path(run: Trajectory, figure: Figure) -> None:
 def draw_coordinates(run: Trajectory, figure: Figure) -> None:
     axes = figure.subplots()
     paths = drawable(run.q).T
-    lines = [np.column_stack([run.time, path]) for path in paths]
-    axes.add_collection(LineCollection(lines, zorder=3, **look(len(lines), 0.05)))
-    axes.autoscale_view()
-    dress(axes, "time [s]", "coordinates q")
-    over(axes, run)
-    if len(lines) <= len(PALETTE):
-        named = zip(range(len(lines)), PALETTE, strict=False)
+    draw_over_time(axes, run, run.time, paths, "coordinates q")
+    if len(paths) <= len(PALETTE):
+        named = zip(range(len(paths)), PALETTE, strict=False)
         legend(figure, [Line2D([], [], color=colour, linewidth=1.8, label=f"$q_{i}$") for i, colour in named])
 
 
@@ -105,13 +101,18 @@ def path_and_height(figure: Figure, paths: Floats) -> NDArray[Any]:
 
 def draw_height(axes: Axes, run: Trajectory, time: Floats, paths: Floats) -> None:
     """A body that keeps its height to rounding is seen to do so: the axis spans a fiftieth of the ways at least."""
-    lines = [np.column_stack([time, path[:, 2]]) for path in paths]
-    axes.add_collection(LineCollection(lines, zorder=3, **look(len(lines), 0.05)))
-    axes.autoscale_view()
+    draw_over_time(axes, run, time, paths[:, :, 2], "height z [m]")
     low, high = axes.get_ylim()
     missing = max(0.0, 0.02 * extent(paths).max() - (high - low))
     axes.set_ylim(low - missing / 2, high + missing / 2)
-    dress(axes, "time [s]", "height z [m]")
+
+
+def draw_over_time(axes: Axes, run: Trajectory, time: Floats, values: Floats, label: str) -> None:
+    """A line for each row of values."""
+    lines = [np.column_stack([time, each]) for each in values]
+    axes.add_collection(LineCollection(lines, zorder=3, **look(len(lines), 0.05)))
+    axes.autoscale_view()
+    dress(axes, "time [s]", label)
     over(axes, run)
 
 
@@ -359,9 +360,10 @@ def draw_residual(run: Trajectory, figure: Figure) -> None:
     failed, positive = np.isin(np.arange(len(run)), run.failures), residual > 0
     solved, zero = positive & ~failed, np.sum((residual == 0) & ~failed)
     lowest, highest = np.min(residual[positive], initial=tol / 10), np.max(residual[positive], initial=10 * tol)
+    dots: dict[str, Any] = {"linestyle": "", "marker": ".", "markersize": 5 if solved.sum() < 2000 else 2}
     axes.set_yscale("log")
     axes.set_ylim(lowest / 3, highest * 3)
-    axes.plot(time[solved], residual[solved], color=PALETTE[0], label="solved", **dots(solved.sum()))
+    axes.plot(time[solved], residual[solved], color=PALETTE[0], label="solved", **dots)
     axes.axhline(tol, color=INK, linewidth=1.0, linestyle=DASHED, label=f"tol {tol:g}")
     if failed.any():
         shown = np.where(positive, residual, np.where(residual == 0, tol, highest))  # not finite: at the top
@@ -372,10 +374,6 @@ def draw_residual(run: Trajectory, figure: Figure) -> None:
     dress(axes, "time [s]", "residual")
     over(axes, run)
     legend(figure, labelled(axes))
-
-
-def dots(count: int) -> dict[str, Any]:
-    return {"linestyle": "", "marker": ".", "markersize": 5 if count < 2000 else 2}
 
 
 # what all pictures share
