@@ -52,7 +52,7 @@ from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given
 from stickslip.engine.arguments import seconds
 from stickslip.engine.arguments import world as world_kind
-from stickslip.engine.snapshot import Snapshot, World, closed, slips, snapshot
+from stickslip.engine.snapshot import Snapshot, World, closed, friction_sizes, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
@@ -426,7 +426,7 @@ def of_snapshot(now: Snapshot) -> DistributedContacts:
     slip = np.zeros((now.contacts, 3))
     slip[:, : now.dimension - 1] = slips(now)
     mu = np.where(slip.any(axis=1), now.mu_kinetic, now.mu)
-    problem = LimitSurfaceProblem((A + A.T) / 2, b, mu, now_sizes(now), slip)
+    problem = LimitSurfaceProblem((A + A.T) / 2, b, mu, sizes_in_space(now), slip)
     return DistributedContacts(now.names, now.at.M, J, problem.A, problem.b, problem)
 
 
@@ -442,11 +442,8 @@ def at_velocity_level(owner: str, world: World, q: Given, v: Given, force: Given
     w = padded(problem.w[:, None], nc, d)[:, 0]
     b = J.T @ v_star + w
     b[::4] += problem.gap / problem.h
-    e = np.zeros((nc, 3))
-    e[:, : min(d - 1, 2)] = 1.0
-    e[:, 2] = problem.patch if d == 4 else 0.0
     A = J.T @ K @ J
-    posed = LimitSurfaceProblem((A + A.T) / 2, b, problem.mu, e)
+    posed = LimitSurfaceProblem((A + A.T) / 2, b, problem.mu, sizes_in_space(problem))
     return DistributedContacts(names, as_dense(problem.M), J, posed.A, posed.b, posed)
 
 
@@ -457,8 +454,8 @@ def padded(rows: Dense, contacts: int, d: int) -> Dense:
     return whole.reshape(4 * contacts, -1)
 
 
-def now_sizes(now: Snapshot) -> Dense:
+def sizes_in_space(of: Snapshot | ContactProblem) -> Dense:
     """e (nc, 3) with zeros where a component is missing."""
-    e = np.zeros((now.contacts, 3))
-    e[:, : now.dimension - 1] = now.sizes
+    e = np.zeros((of.contacts, 3))
+    e[:, : of.dimension - 1] = friction_sizes(of)
     return e

@@ -215,11 +215,8 @@ class LoadedModel:
     def keyframe(self, name: str | int) -> Vector:
         """(p,) the coordinates of a keyframe of the file, by its name, or its number where it has none."""
         name = either(text, whole, expected="the name of a keyframe")(self.name, "keyframe", name)
-        known = [self.model.key(i).name or str(i) for i in range(self.model.nkey)]
-        if str(name) not in known:
-            listed = ", ".join(known) or "none, for the file has no keyframes"
-            raise InputError(f"{self.name}: keyframe is {name!r}, expected one of {listed}")
-        return np.array(self.model.key_qpos[known.index(str(name))])
+        known = tuple(self.model.key(i).name or str(i) for i in range(self.model.nkey))
+        return np.array(self.model.key_qpos[self._index("keyframe", name, known, "no keyframes")])
 
     @checked(joints=mapping)
     def pose(self, joints: Mapping[str, float] | None = None, start: ArrayLike | None = None) -> Vector:
@@ -232,25 +229,25 @@ class LoadedModel:
     @checked(joint=text)
     def coordinate(self, joint: str) -> int:
         """The place of a hinge or slider in q."""
-        if joint not in self.joints:
-            raise InputError(f"{self.name}: joint is {joint!r}, expected one of {', '.join(self.joints)}")
-        index = self.joints.index(joint)
+        index = self._index("joint", joint, self.joints)
         if self.model.jnt_type[index] < 2:
             raise InputError(f"{self.name}: joint is {joint!r}, expected a hinge or a slider")
         return int(self.model.jnt_qposadr[index])
 
     def actuator(self, name: str) -> int:
         """The place of an actuator in the controls."""
-        if text(self.name, "actuator", name) not in self.actuators:
-            known = ", ".join(self.actuators) or "none, for the file has none"
-            raise InputError(f"{self.name}: actuator is {name!r}, expected one of {known}")
-        return self.actuators.index(name)
+        return self._index("actuator", text(self.name, "actuator", name), self.actuators)
 
     def body(self, name: str) -> int:
         """The number of a body."""
-        if text(self.name, "body", name) not in self.bodies:
-            raise InputError(f"{self.name}: body is {name!r}, expected one of {', '.join(self.bodies)}")
-        return self.bodies.index(name)
+        return self._index("body", text(self.name, "body", name), self.bodies)
+
+    def _index(self, what: str, name: str | int, known: tuple[str, ...], none: str = "none") -> int:
+        """The number of a name among those that are known."""
+        if str(name) not in known:
+            listed = ", ".join(known) or f"none, for the file has {none}"
+            raise InputError(f"{self.name}: {what} is {name!r}, expected one of {listed}")
+        return known.index(str(name))
 
     # a System
 
@@ -262,7 +259,9 @@ class LoadedModel:
     @cached_property
     def constraint(self) -> Constraint | None:
         """The equality constraints of the file that are active at the start."""
-        return Constraint(self.here.held, self.here.held_error) if self.original.eq_active0.any() else None
+        if not self.original.eq_active0.any():
+            return None
+        return Constraint(lambda q: self.here.constraints(q)[0], lambda q: self.here.constraints(q)[1])
 
     def mass(self, q: Vector) -> Dense:
         self.here.place(q)
@@ -428,7 +427,8 @@ class Run:
         self.gaps = np.array(loaded.original.geom_gap), np.array(loaded.original.pair_gap)
         self.springs, self.spring_dof = springs_of(m)
         self.damping = np.array(m.dof_damping)
-        self.servo, self.cords = implicit_servos(mujoco, m), implicit_tendons(mujoco, m)
+        self.servo = implicit_servos(mujoco, m)
+        self.cords = np.array(m.tendon_damping) if is_implicit(mujoco, m) and m.tendon_damping.any() else None
         self.none = np.zeros((0, 0))
         self.time = 0.0
         self.forget()
@@ -505,15 +505,11 @@ class Run:
     def look(self, q: ArrayLike, v: ArrayLike, h: float = 0.0) -> Now:
         """All that a step of size h needs from (q, v)."""
         self.place(q, v)
-        return self.now(h)
-
-    def now(self, h: float) -> Now:
-        """The same where `place` has put it."""
         self.find(h)
         return self.gathered()
 
     def find(self, h: float) -> None:
-        """MuJoCo's part of it: contacts that a step of size h may close, constraints, forces."""
+        """MuJoCo's part of it where `place` has put it: contacts that a step of size h may close, constraints, forces."""
         m, d, mj = self.model, self.data, self.mujoco
         half = 0.5 * (NEAR + reach(d.qvel, h, *self.motion))  # MuJoCo adds those of the two geoms
         np.add(self.gaps[0], half, out=self.geom_gap)
@@ -546,9 +542,11 @@ class Run:
         memory, words, fields = contact_memory(d.contact) if d.ncon else NO_CONTACTS
         return contact_rows(memory, words, fields, d.ncon, self.geom_body, self.tree, d.subtree_com, d.cdof)
 
-    def constraints(self) -> tuple[Dense, Vector]:
-        """Rows and errors of the equality constraints."""
+    def constraints(self, q: Vector) -> tuple[Dense, Vector]:
+        """Rows and errors of the equality constraints at q."""
         d, n = self.data, self.model.nv
+        self.place(q)
+        self.mujoco.mj_makeConstraint(self.model, d)
         return np.array(d.efc_J[: d.ne * n]).reshape(-1, n), np.array(d.efc_pos[: d.ne])
 
     # a step
@@ -597,17 +595,6 @@ class Run:
         self.time = d.time
 
     # as functions of q
-
-    def held(self, q: Vector) -> Dense:
-        """G(q) of the equality constraints."""
-        self.place(q)
-        self.mujoco.mj_makeConstraint(self.model, self.data)
-        return self.constraints()[0]
-
-    def held_error(self, q: Vector) -> Vector:
-        self.place(q)
-        self.mujoco.mj_makeConstraint(self.model, self.data)
-        return self.constraints()[1]
 
     def contact_point(self, point: FramePoint) -> ContactPoint:
         """A point of a body that may touch a plane."""
@@ -670,11 +657,6 @@ def springs_of(m: Any) -> tuple[Vector, Indices]:
 def is_implicit(mujoco: Any, m: Any) -> bool:
     """Does the file ask for an implicit integrator?"""
     return m.opt.integrator in (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
-
-
-def implicit_tendons(mujoco: Any, m: Any) -> Vector | None:
-    """The damping of tendons, where it is taken at the end of a step."""
-    return np.array(m.tendon_damping) if is_implicit(mujoco, m) and m.tendon_damping.any() else None
 
 
 def implicit_servos(mujoco: Any, m: Any) -> tuple[Vector, Vector] | None:

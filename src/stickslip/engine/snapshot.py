@@ -89,11 +89,8 @@ class Snapshot:
 
     @property
     def sizes(self) -> Dense:
-        """(nc, d - 1) e of each friction component: 1 along tangents, the patch for spin."""
-        e = np.ones((self.contacts, self.dimension - 1))
-        if self.dimension == 4:
-            e[:, 2] = self.patch
-        return e
+        """(nc, d - 1) e of each friction component."""
+        return friction_sizes(self)
 
     def keep(self, contacts: Sequence[int] | NDArray[Any]) -> Snapshot:
         """The same with some of the contacts."""
@@ -110,6 +107,14 @@ class Snapshot:
             names=tuple(self.names[i] for i in chosen),
             pairs=tuple(self.pairs[i] for i in chosen) if self.pairs else (),
         )
+
+
+def friction_sizes(of: Snapshot | ContactProblem) -> Dense:
+    """(nc, d - 1) e of each friction component: 1 along tangents, the patch for spin."""
+    e = np.ones((of.contacts, of.dimension - 1))
+    if of.dimension == 4:
+        e[:, 2] = of.patch
+    return e
 
 
 def snapshot(

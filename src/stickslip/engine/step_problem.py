@@ -24,7 +24,7 @@ from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
 from stickslip.engine.rows import FOUND
 from stickslip.engine.steppers import How, ModelStepper
-from stickslip.engine.systems import applied_force, free_velocity, system_problem
+from stickslip.engine.systems import applied, free_velocity, system_problem
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
@@ -98,7 +98,7 @@ def named_problem(
     if isinstance(world, LoadedModel):
         return next_problem(world, dt, q, v, force, formulation)
     at = evaluate(world, q, v)
-    free = free_velocity(world, at, dt, applied_force(world, force), 0.0)
+    free = free_velocity(world, at, dt, applied(world, "force", force, world.velocities), 0.0)
     names = tuple(f"contact {i}, {point.name}" for i, point in enumerate(world.contacts))
     return system_problem(world, at, dt, free), names
 

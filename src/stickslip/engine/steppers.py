@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from stickslip.checks import vector
 from stickslip.dynamics.generalized import System, evaluate
@@ -30,10 +29,9 @@ from stickslip.engine.rows import METHODS
 from stickslip.engine.running import in_words
 from stickslip.engine.system_trajectory import ModelTrajectory, SystemTrajectory, contact_columns
 from stickslip.engine.systems import (
-    Applied,
     Force,
     SystemStep,
-    applied_force,
+    applied,
     contact_part,
     own_columns,
     solved_step,
@@ -49,8 +47,6 @@ from stickslip.friction.terms import SPRINGS
 from stickslip.problems.matrix import Dense, Indices, Vector
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.status import Status
-
-Control = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (nu,), constant or of (t, q, v)
 
 
 class QuickStep(NamedTuple):
@@ -180,7 +176,7 @@ class How:
     recovery: float = RECOVERY  # share of the error of constraints and limits of a model that a step takes back
 
 
-def stepper_of(system: System, q: Any, v: Any, how: How, force: Force | None, control: Control | None) -> Stepper:
+def stepper_of(system: System, q: Any, v: Any, how: How, force: Force | None, control: Force | None) -> Stepper:
     """What steps a system from (q, v); a model starts at home where no q is given."""
     if isinstance(system, LoadedModel):
         return ModelStepper(system, system.home if q is None else q, v, how, force, control)
@@ -197,7 +193,7 @@ class SystemStepper(Stepper):
     def __init__(self, system: System, q: Any, v: Any, how: How, force: Force | None) -> None:
         self.system, self.how, self.number = system, how, 0
         self.scheme: Scheme = SCHEME("simulate", "scheme", how.scheme or how.formulation.scheme)
-        self.force = applied_force(system, force)
+        self.force = applied(system, "force", force, system.velocities)
         self.put(q, np.zeros(system.velocities) if v is None else v)
 
     def put(self, q: Vector, v: Vector) -> None:
@@ -291,7 +287,7 @@ class ModelStepper(Stepper):
     """
 
     def __init__(
-        self, system: LoadedModel, q: Any, v: Any, how: How, force: Force | None, control: Control | None
+        self, system: LoadedModel, q: Any, v: Any, how: How, force: Force | None, control: Force | None
     ) -> None:
         if SCHEME("simulate", "scheme", how.scheme or "euler") != "euler":
             raise InputError(
@@ -306,8 +302,8 @@ class ModelStepper(Stepper):
         self.law = formulation.law(how.h)
         cones = type(formulation) is Coulomb and self.law.answers and self.law.stabilised != SPRINGS
         self.quick = cones and how.solver == "auto"
-        self.control = None if control is None else given_controls(system, control)
-        self.force = None if force is None else applied_force(system, force)
+        self.control = None if control is None else applied(system, "control", control, self.controls)
+        self.force = None if force is None else applied(system, "force", force, system.velocities)
         self.put(q, np.zeros(system.velocities) if v is None else v)
 
     def put(self, q: Vector, v: Vector) -> None:
@@ -481,7 +477,7 @@ class ModelStepper(Stepper):
         return columns | {f"contacts/{name}": value for name, value in part.items()}
 
     def header(self, **run: Any) -> Header:
-        self.run.now(self.how.h)  # so that constraints are counted
+        self.run.find(self.how.h)  # so that constraints are counted
         said = in_words(self.how) | {"planar": False, "scheme": self.scheme, "digest": self.system.digest} | run
         return Header.of_system(self.system, self.system.geoms, int(self.run.data.ne), MODEL, **said)
 
@@ -506,19 +502,6 @@ def stacked(parts: list[dict[str, Any]]) -> dict[str, Any]:
 def overlaps(now: Now) -> bool:
     """Is there something that a step would take back?"""
     return bool((now.gap < 0).any() or (now.error[~np.isfinite(now.bound)] < 0).any())
-
-
-def given_controls(system: LoadedModel, control: Control) -> Applied:
-    """The controls as a function that checks them."""
-    given: Any = control
-    if not callable(given):
-        constant = vector(system.name, "control", given, system.model.nu)
-        return lambda now, q, v: constant
-
-    def controls(now: float, q: Vector, v: Vector) -> Vector:
-        return vector(f"{system.name} at time {now:g} s", "control", given(now, q, v), system.model.nu)
-
-    return controls
 
 
 def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | None = None) -> ContactProblem:

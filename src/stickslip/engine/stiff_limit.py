@@ -34,15 +34,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from stickslip.checks import checked, optional, shown, vector
 from stickslip.dynamics.generalized import Given
 from stickslip.engine.arguments import is_world, refuse_state, seconds
-from stickslip.engine.snapshot import World, acceleration_step, closed, has_patches, slips, snapshot
+from stickslip.engine.snapshot import (
+    World,
+    acceleration_step,
+    closed,
+    friction_sizes,
+    has_patches,
+    slips,
+    snapshot,
+)
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError, SolveFailed
 from stickslip.friction.active import contact_terms
@@ -131,7 +139,7 @@ def stiff_limit(
     if not is_world(problem):
         refuse_state("stiff_limit", "a problem", q=q, v=v, force=force)
     else:
-        problem = world_step("stiff_limit", problem, q, v, force, dt)  # type: ignore[arg-type]
+        problem = world_step("stiff_limit", problem, q, v, force, dt)
     if not isinstance(problem, ContactProblem):
         raise InputError(
             f"stiff_limit: the problem is {shown(problem)}, expected a ContactProblem, a Scene, a System or a Robot"
@@ -222,19 +230,21 @@ def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Soluti
     posed = formulation.pose(step)
     soft = np.zeros(posed.size)
     soft[:columns] = D[:columns]
-    answer = solve(replace(posed, W=with_diagonal(posed.W, soft)), tol=TOL)
-    if not answer.residual <= ENOUGH:
-        answer.require()
+    answer = accurate(replace(posed, W=with_diagonal(posed.W, soft)))
     return formulation.impulses(step, answer.x), answer
 
 
 def patched_step(problem: ContactProblem) -> tuple[Impulses, Solution]:
     """The rigid step of contacts over patches. Where none of them slides, both laws have the same motion."""
     formulation = LimitSurface(stabilisation=GAP)
-    answer = solve(formulation.pose(problem), tol=TOL)
-    if not answer.residual <= ENOUGH:
-        answer.require()
+    answer = accurate(formulation.pose(problem))
     return formulation.impulses(problem, answer.x), answer
+
+
+def accurate(problem: Any) -> Solution:
+    """The answer of a problem, to ENOUGH at least."""
+    answer = solve(problem, tol=TOL)
+    return answer if answer.residual <= ENOUGH else answer.require()
 
 
 def pressed(problem: ContactProblem, impulses: Impulses) -> NDArray[np.bool_]:
@@ -331,13 +341,20 @@ class Face:
             upper=np.array(upper),
         )
 
+    def conic(self, B: Dense, b: Vector, root: Vector, size: float = 1.0) -> tuple[Dense, Vector, list[Any]]:
+        """The z = root y / size of the face with B z = b, as rows, right side and cones of `conic_solver`."""
+        import clarabel
 
-def friction_sizes(problem: ContactProblem) -> Dense:
-    """(nc, d - 1) e of each friction component: 1 along tangents, the patch for spin."""
-    e = np.ones((problem.contacts, problem.dimension - 1))
-    if problem.dimension == 4:
-        e[:, 2] = problem.patch
-    return e
+        eye, d, (low, high) = np.eye(root.size), self.dimension, map(np.isfinite, (self.lower, self.upper))
+        rows = [B, -eye[low], eye[high]]
+        right = [b, -(root * self.lower)[low] / size, (root * self.upper)[high] / size]
+        cones = [clarabel.ZeroConeT(len(b)), clarabel.NonnegativeConeT(int(low.sum() + high.sum()))]
+        for first, mu in zip(self.cones, self.mu, strict=True):
+            part = slice(first, first + d)
+            rows.append(-(np.append(mu, np.ones(d - 1)) / root[part])[:, None] * eye[part])
+            right.append(np.zeros(d))
+            cones.append(clarabel.SecondOrderConeT(d))
+        return np.vstack(rows), np.concatenate(right), cones
 
 
 def free_speed(problem: ContactProblem) -> float:
@@ -371,23 +388,8 @@ def project_onto_slice(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:
 
 def nearest_by_program(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:
     """The same by (4): min |z|² over B z = b, z in C."""
-    import clarabel
-
-    n, d, size = root.size, face.dimension, float(np.abs(b).max(initial=0.0)) or 1.0
-    rows, right, cones = [B], [b / size], [clarabel.ZeroConeT(len(b))]
-    for bound, sign in ((face.lower, -1.0), (face.upper, 1.0)):
-        finite = np.flatnonzero(np.isfinite(bound))
-        rows.append(sign * np.eye(n)[finite])
-        right.append(sign * (root * np.where(np.isfinite(bound), bound, 0.0))[finite] / size)
-        cones.append(clarabel.NonnegativeConeT(finite.size))
-    for first, mu in zip(face.cones, face.mu, strict=True):
-        part = first + np.arange(d)
-        rows.append(-(np.concatenate([[mu], np.ones(d - 1)]) / root[part])[:, None] * np.eye(n)[part])
-        right.append(np.zeros(d))
-        cones.append(clarabel.SecondOrderConeT(d))
-    exact = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), PATIENT)
-    identity = sparse.csc_matrix(np.eye(n))
-    program = conic_solver(identity, np.zeros(n), np.vstack(rows), np.concatenate(right), cones, **exact)
+    n, size = root.size, float(np.abs(b).max(initial=0.0)) or 1.0
+    program = conic_solver(np.eye(n), np.zeros(n), *face.conic(B, b / size, root, size), exact=PATIENT)
     return size * np.array(program.solve().x)
 
 

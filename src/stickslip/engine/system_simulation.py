@@ -22,7 +22,7 @@ from stickslip.engine.engine import accepted, step_tolerance
 from stickslip.engine.recorder import Header
 from stickslip.engine.running import MOST_STEPS, step_failed
 from stickslip.engine.steppers import How, ModelStepper, Step, stepper_of
-from stickslip.engine.systems import SystemStep, applied_force
+from stickslip.engine.systems import SystemStep, applied
 from stickslip.engine.trajectory import ContactTable, own_contacts, table_of
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
@@ -171,15 +171,15 @@ class SystemSimulation:
         """(n,) generalized forces beside the system's own, from the next step on; 0 at the start."""
         if isinstance(self._stepper, ModelStepper):
             return self._stepper.run.data.qfrc_applied.copy()
-        return self._stepper.force(self.time, self.q, self.v)  # type: ignore[attr-defined]  # of a SystemStepper
+        return self._stepper.force(self.time, self.q, self.v).copy()  # type: ignore[attr-defined]  # of a SystemStepper
 
     @force.setter
     def force(self, given: Any) -> None:
-        applied = applied_force(self.system, given)
+        force = applied(self.system, "force", given, self.system.velocities)
         if isinstance(self._stepper, ModelStepper):
-            self._stepper.run.data.qfrc_applied[:] = applied(self.time, self.q, self.v)
+            self._stepper.run.data.qfrc_applied[:] = force(self.time, self.q, self.v)
         else:
-            self._stepper.force = applied  # type: ignore[attr-defined]
+            self._stepper.force = force  # type: ignore[attr-defined]
 
     @checked(body=text, force=THREE, torque=THREE)
     def apply(self, body: str, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0)) -> None:

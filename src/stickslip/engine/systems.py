@@ -151,7 +151,7 @@ def simulate_system(
     recorder = Recorder(header, stepper.state(), path)
     made = chunks(stepper, header, watch_for(watch), steps)
     run = recorded(recorder, made, steps, progress, stepper.trajectory)
-    tell_unrecovered(system, stepper, steps)
+    tell_unrecovered(stepper, steps)
     return told(run)
 
 
@@ -201,11 +201,11 @@ def one_step(stepper: Stepper, header: Header, watch: JamWatch | None, number: i
     return stepper.kept(one, status)
 
 
-def tell_unrecovered(system: System, stepper: Any, steps: int) -> None:
+def tell_unrecovered(stepper: Any, steps: int) -> None:
     """Warn of steps that left overlaps as they were, for they could not be taken back."""
     count = getattr(stepper, "unrecovered", 0)
     if count:
-        who = f"simulate: {count} of {steps} steps of {system.name!r}"
+        who = f"simulate: {count} of {steps} steps of {stepper.system.name!r}"
         warnings.warn(f"{who} left overlaps as they were: none was found that parts them", ModelWarning, stacklevel=3)
 
 
@@ -446,13 +446,9 @@ def with_spin(w: Vector, rows: int, contacts: int) -> Vector:
     return whole.ravel()
 
 
-def applied_force(system: System, force: Force | None) -> Applied:
-    """The generalized forces beside the bias, as a function that checks them."""
-    given: Any = np.zeros(system.velocities) if force is None else force
-
-    def applied(now: float, q: Vector, v: Vector) -> Vector:
-        if callable(given):
-            return vector(f"{system.name} at time {now:g} s", "force", given(now, q, v), system.velocities)
-        return vector(system.name, "force", given, system.velocities)
-
-    return applied
+def applied(system: System, what: str, given: Force | None, size: int) -> Applied:
+    """Forces or controls, so many, 0 where None, as a function that checks them."""
+    if callable(given):
+        return lambda now, q, v: vector(f"{system.name} at time {now:g} s", what, given(now, q, v), size)
+    constant = np.zeros(size) if given is None else vector(system.name, what, given, size)
+    return lambda now, q, v: constant

@@ -22,7 +22,7 @@ import numpy as np
 from stickslip.checks import Refused, checked, instance, number, positive, vector
 from stickslip.errors import InputError
 from stickslip.friction.elimination import Response, inverse_of, respond
-from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
+from stickslip.problems.friction_sets import FrictionSet
 from stickslip.problems.matrix import Frozen, Matrix, Vector, canonical, not_negative, square
 
 MATERIAL = {
@@ -166,7 +166,7 @@ def friction_sets(given: Any, contacts: int) -> tuple[FrictionSet | None, ...]:
     if sets and len(sets) != contacts:
         raise InputError(f"ContactProblem: surface has {len(sets)} entries, expected {contacts}, one for each contact")
     for each in sets:
-        if each is not None and not isinstance(each, Ellipsoid | Mixed | Polyhedron | FrictionMap):
+        if each is not None and not isinstance(each, FrictionSet):
             raise InputError(
                 f"ContactProblem: surface has {each!r}, expected Ellipsoid(), Mixed(), Polyhedron(…), FrictionMap(f) "
                 "or None"

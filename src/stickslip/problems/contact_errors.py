@@ -14,10 +14,11 @@ import numpy as np
 
 from stickslip.problems.blocks import contact_weights
 from stickslip.problems.cone import ConeProblem
+from stickslip.problems.contact_states import map_lengths
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.limit_surface import LimitSurfaceProblem, natural_lengths
 from stickslip.problems.matrix import Vector
-from stickslip.problems.residual import cone_map_length, cylinder_map_length
+from stickslip.problems.residual import cylinder_map_length
 
 
 def own_errors(problem: ConeProblem | CylinderProblem | LimitSurfaceProblem, x: Vector, y: Vector) -> Vector:
@@ -26,13 +27,12 @@ def own_errors(problem: ConeProblem | CylinderProblem | LimitSurfaceProblem, x: 
         return distributed_errors(problem, x, y)
     d, rho = problem.dimension, contact_weights(problem.blocks.diagonal)
     speeds = np.linalg.norm((abs(problem.W) @ np.abs(x) + np.abs(problem.q)).reshape(-1, d), axis=1)
+    if isinstance(problem, ConeProblem):
+        return shares(map_lengths(problem, x, y, rho) / rho, speeds)
     wrong = np.empty(problem.contacts)
     for i in range(problem.contacts):
         at, own = slice(d * i, d * (i + 1)), slice(i, i + 1)
-        if isinstance(problem, ConeProblem):
-            wrong[i] = cone_map_length(x[at], y[at], problem.mu[own], problem.shift[own], rho[own], d)
-        else:
-            wrong[i] = cylinder_map_length(x[at], rho[i] * y[at], problem.bound[own], d)
+        wrong[i] = cylinder_map_length(x[at], rho[i] * y[at], problem.bound[own], d)
     return shares(wrong / rho, speeds)
 
 

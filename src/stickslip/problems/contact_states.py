@@ -72,7 +72,7 @@ def map_lengths(problem: ConeProblem, r: Vector, u: Vector, rho: Vector) -> Vect
     parts = np.empty(problem.contacts)
     for i in range(problem.contacts):
         own, at = slice(i, i + 1), slice(d * i, d * (i + 1))
-        parts[i] = cone_map_length(r[at], u[at], problem.mu[own], problem.shift[own], rho[own], d)
+        parts[i] = cone_map_length(r[at], u[at], problem.mu[own], problem.shift[own], rho[own])
     return parts
 
 

@@ -453,8 +453,8 @@ def write_limit_surface(file: Any, problem: LimitSurfaceProblem) -> None:
         kinds, planes, _ = sets_data(problem.surface, problem.contacts)
         parts |= {"set": kinds, "planes": planes}
     else:
-        parts["set"], planes, _ = problem.surface.data
-        parts |= {"planes": planes} if isinstance(problem.surface, Polyhedron) else {}
+        parts["set"] = problem.surface.kind
+        parts |= {"planes": problem.surface.planes} if isinstance(problem.surface, Polyhedron) else {}
     write(file, "limit_surface", **parts)
 
 

@@ -154,15 +154,7 @@ def unit_free_residual(problem: ConeProblem, x: ArrayLike) -> float:
     r = point("residual", "x", x, problem.size)
     u, one, rho = problem.value(r), np.ones(problem.contacts), problem.weights
     distance, *sizes = cone_lengths(r, u, problem.q, problem.mu, problem.shift, one, rho)
-    return relative(distance, *sizes, smallest=0.0)  # no unit to compare with
-
-
-def relative(distance: float, *lengths: float, smallest: float = TINY) -> float:
-    """The distance over the largest of the lengths. Each is looked at: max(1.0, nan) is 1.0."""
-    if not all(map(math.isfinite, (distance, *lengths))):
-        return math.inf
-    scale = max(lengths)
-    return distance / scale if scale > smallest else distance
+    return float(relative_to_data(distance, max(sizes)))  # no unit to compare with
 
 
 @kernel
@@ -282,8 +274,8 @@ def project(mu, y_n, y_1, y_2, y_t):
 
 
 @kernel
-def cone_map_length(r, u, mu, shift, rho, d):
-    """|r - P_K(r - ρ ũ)|, ũ = u + shift |u_t| e_n, over all contacts of dimension d."""
+def cone_map_length(r, u, mu, shift, rho):
+    """|r - P_K(r - ρ ũ)|, ũ = u + shift |u_t| e_n, over all contacts."""
     return cone_lengths(r, u, u, mu, shift, np.ones(mu.size), rho)[0]
 
 

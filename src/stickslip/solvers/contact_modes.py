@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from stickslip.checks import checked, count, instance, positive, whole
 from stickslip.errors import InputError
@@ -236,9 +236,8 @@ def deepest(
         blocks.append(cone)
         right.append(np.zeros(4))
         cones.append(clarabel.SecondOrderConeT(4))
-    goal, none = -np.append(np.zeros(n), 1.0), sparse.csc_matrix((n + 1, n + 1))
-    exact = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), PATIENT)
-    program = conic_solver(none, goal, np.vstack(blocks), np.concatenate(right), cones, **exact)
+    goal = -np.append(np.zeros(n), 1.0)
+    program = conic_solver(None, goal, np.vstack(blocks), np.concatenate(right), cones, exact=PATIENT)
     answer = np.array(program.solve().x)
     if not np.isfinite(answer).all():
         return np.zeros(n), -np.inf

@@ -252,7 +252,7 @@ def maximise_depth(program: ScaledProgram) -> tuple[Vector, float, Vector]:
     b = np.concatenate([np.zeros(order.size), np.ones(2 * n + 1), [0.0]])  # |v_i| <= 1, 0 <= τ <= 1
     cones = [clarabel.NonnegativeConeT(smooth.size), *[clarabel.SecondOrderConeT(d)] * sharp.size]
     cones.append(clarabel.NonnegativeConeT(2 * n + 2))
-    answer = conic_solver(sparse.csc_matrix((n + 2, n + 2)), -np.eye(1, n + 2, n + 1).ravel(), A, b, cones).solve()
+    answer = conic_solver(None, -np.eye(1, n + 2, n + 1).ravel(), A, b, cones).solve()
     x, z = np.array(answer.x), np.zeros(d * mu.size)
     z[order] = np.array(answer.z)[: order.size]
     return x[:n], float(x[n]), z

@@ -68,7 +68,7 @@ class Ray:
         return self.multiplier is not None
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class Solution(Frozen):
     x: Vector  # the answer: z of a (mixed) LCP, r of a cone problem, c of distributed contacts
     y: Vector  # problem.value(x): w = M z + q, or u = W r + q
@@ -80,26 +80,6 @@ class Solution(Frozen):
     problem: Problem  # what was asked
     certificate: Ray | None = None
     earlier: tuple[Solution, ...] = ()  # what `auto` tried before
-
-    def __init__(
-        self,
-        x: Vector,
-        y: Vector,
-        status: Status,
-        residual: float,
-        iterations: int,
-        seconds: float,
-        solver: Solver,
-        problem: Problem,
-        certificate: Ray | None = None,
-        earlier: tuple[Solution, ...] = (),
-    ) -> None:
-        # by hand, since what a frozen dataclass makes takes a microsecond longer, a tenth of a tiny solve
-        fields = self.__dict__
-        fields["x"], fields["y"], fields["status"], fields["residual"] = x, y, status, residual
-        fields["iterations"], fields["seconds"] = iterations, seconds
-        fields["solver"], fields["problem"] = solver, problem
-        fields["certificate"], fields["earlier"] = certificate, earlier
 
     @property
     def attempts(self) -> tuple[Solution, ...]:
@@ -175,8 +155,13 @@ def conclude(
         status = Status.NONFINITE
     else:
         status = Status.STALLED if ended == Status.SOLVED else Status(ended)
-    seconds = time.perf_counter() - started
-    return Solution(frozen(x), frozen(y), status, error, iterations, seconds, solver, problem, certificate)
+    # by hand, since what a frozen dataclass makes takes a microsecond longer, a tenth of a tiny solve
+    answer = object.__new__(Solution)
+    answer.__dict__.update(
+        x=frozen(x), y=frozen(y), status=status, residual=error, iterations=iterations,
+        seconds=time.perf_counter() - started, solver=solver, problem=problem, certificate=certificate,
+    )  # fmt: skip
+    return answer
 
 
 def expect(solver: Solver, problem: object, *classes: type) -> None:
