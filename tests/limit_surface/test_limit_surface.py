@@ -7,7 +7,7 @@ import pytest
 from limit_surfaces import POLYHEDRON, SETS, excess, reach
 
 import stickslip as ss
-from stickslip.problems.friction_sets import nearest, sets_data
+from stickslip.problems.friction_sets import nearest
 from stickslip.problems.rod_and_cube import by_component, example_1, example_2, jacobian_1, jacobian_2, table_1
 
 pytestmark = pytest.mark.core
@@ -16,7 +16,7 @@ ALIVE, STATE = np.ones(3, bool), np.zeros(5)
 
 def projected(surface, bound, y, alive=ALIVE):
     x, D = np.empty(3), np.empty((3, 3))
-    (own,), planes, gauge = sets_data(surface, 1)
+    (own,), planes, gauge = surface.data
     nearest(own[0], planes, gauge, STATE, alive, bound, np.asarray(y, float), x, D, True)
     return x, D
 

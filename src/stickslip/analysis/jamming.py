@@ -151,9 +151,7 @@ class JamMap:
         """What was looked at, in words."""
         parts = [
             f"{name} from {shown(axis[0], unit)} to {shown(axis[-1], unit)} in {axis.size - 1} steps"
-            for (name, unit), axis in zip(
-                zip(self.family.ranges, self.family.units, strict=True), self.axes, strict=True
-            )
+            for name, unit, axis in zip(self.family.ranges, self.family.units, self.axes, strict=True)
         ]
         there = np.isfinite(self.mu_jam) | np.isinf(self.mu_jam)
         return f"{' and '.join(parts)}, {int(there.sum())} of {there.size} poses exist"

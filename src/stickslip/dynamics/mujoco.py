@@ -98,7 +98,8 @@ STIFF = 0.25  # h² k / M from which a spring is taken at the end of the step
 RECOVERY = 0.2  # share of the error of an equality constraint that a step takes back
 NEAR = 1e-3  # contacts this far apart are found whatever moves   [m]
 NEAR_LIMIT = 1e-2  # limits this far away are found whatever moves   [rad, m]
-NO_CONTACTS = np.zeros((0, 1)), np.zeros((0, 2), np.int32), (0,) * 8  # as `contact_memory` has them
+CONTACT_FIELDS = "dist", "includemargin", "pos", "frame", "friction", "solref", "geom", "dim"  # that are asked for
+NO_CONTACTS = np.zeros((0, 1)), np.zeros((0, 2), np.int32), (0,) * len(CONTACT_FIELDS)  # as `contact_memory` has them
 SOFT_FLAGS = ("mjENBL_SLEEP", "mjENBL_IPC", "mjENBL_SPECULATIVE", "mjENBL_OVERRIDE")  # of MuJoCo's own solver
 
 
@@ -509,7 +510,7 @@ class Run:
         return self.gathered()
 
     def find(self, h: float) -> None:
-        """MuJoCo's part of it where `place` has put it: contacts that a step of size h may close, constraints, forces."""
+        """MuJoCo's part of it where `place` has put it: contacts that such a step may close, constraints, forces."""
         m, d, mj = self.model, self.data, self.mujoco
         half = 0.5 * (NEAR + reach(d.qvel, h, *self.motion))  # MuJoCo adds those of the two geoms
         np.add(self.gaps[0], half, out=self.geom_gap)
@@ -619,16 +620,7 @@ class Run:
 def contact_memory(found: Any) -> tuple[Any, Any, Any]:
     """MuJoCo's contacts, of which there is at least one, as an array of numbers and one of integers, with a row each,
     and where in a row is what; nothing is copied."""
-    fields = (
-        found.dist,
-        found.includemargin,
-        found.pos,
-        found.frame,
-        found.friction,
-        found.solref,
-        found.geom,
-        found.dim,
-    )
+    fields = [getattr(found, name) for name in CONTACT_FIELDS]
     first = fields[0]
     size = first.strides[0] // first.itemsize
     memory = np.lib.stride_tricks.as_strided(first, (len(first), size), (first.strides[0], first.itemsize))

@@ -97,16 +97,9 @@ class Snapshot:
         chosen, d = np.asarray(contacts, np.int64), self.dimension
         rows = (d * chosen[:, None] + np.arange(d)).ravel()
         at = replace(self.at, A=self.at.A[rows], drift=self.at.drift[rows], w=self.at.w[rows], gap=self.at.gap[chosen])
-        return replace(
-            self,
-            at=at,
-            mu=self.mu[chosen],
-            mu_kinetic=self.mu_kinetic[chosen],
-            patch=self.patch[chosen],
-            stiffness=self.stiffness[chosen],
-            names=tuple(self.names[i] for i in chosen),
-            pairs=tuple(self.pairs[i] for i in chosen) if self.pairs else (),
-        )
+        arrays = {name: getattr(self, name)[chosen] for name in ("mu", "mu_kinetic", "patch", "stiffness")}
+        names, pairs = tuple(self.names[i] for i in chosen), tuple(self.pairs[i] for i in chosen) if self.pairs else ()
+        return replace(self, at=at, names=names, pairs=pairs, **arrays)
 
 
 def friction_sizes(of: Snapshot | ContactProblem) -> Dense:
@@ -302,7 +295,7 @@ def of_scene(scene: Scene) -> Snapshot:
         constraint_error=np.zeros(len(G)),
         constraint_drift=rate_held[held],
         w=problem.w[kept],
-        constraint_rate=of_joint_rows(arrays.engine, prescribed(model, state.velocity))[held],
+        constraint_rate=of_rows(arrays.engine.work.held.rows, prescribed(model, state.velocity))[held],
     )
     pairs = [touching_bodies(arrays.engine, scene)[i] for i in touching]
     return Snapshot(
@@ -328,7 +321,7 @@ def rows_of(engine: Engine) -> Rows:
         key=list(zip(*shapes, strict=True)),
         frame=engine.work.rows.frame[:n, :3].copy(),
         u=of_contacts(engine, engine.state.velocity),
-        held=of_joint_rows(engine, engine.state.velocity),
+        held=of_rows(engine.work.held.rows, engine.state.velocity),
     )
 
 
@@ -338,12 +331,8 @@ def of_contacts(engine: Engine, velocity: Dense) -> Dense:
     return np.einsum("isck,isk->ic", rows.jacobian[:n], velocity[rows.body[:n]])
 
 
-def of_joint_rows(engine: Engine, velocity: Dense) -> Vector:
-    """(m,) the same along the rows of joints."""
-    return of_rows(engine.work.held.rows, velocity)
-
-
 def of_rows(rows: JointRows, velocity: Dense) -> Vector:
+    """(m,) the same along the rows of joints."""
     sides = ((rows.jacobian_a, rows.body_a), (rows.jacobian_b, rows.body_b))
     return np.sum([(jacobian * velocity[body]).sum(axis=1) for jacobian, body in sides], axis=0)
 
@@ -365,7 +354,7 @@ def drifts(arrays: Arrays, touching: NDArray[np.int64]) -> tuple[Dense, Vector]:
         rate_held = (ahead.held - behind.held) / (2 * e)
     told = prescribed_acceleration(arrays.drives, arrays.state)
     arrays.engine.look_ahead()
-    return rate_u + of_contacts(arrays.engine, told), rate_held + of_joint_rows(arrays.engine, told)
+    return rate_u + of_contacts(arrays.engine, told), rate_held + of_rows(arrays.engine.work.held.rows, told)
 
 
 def difference(now: Rows, ahead: Rows, behind: Rows, i: int, e: float) -> Vector:

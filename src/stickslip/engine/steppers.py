@@ -509,6 +509,7 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
     h = how.h
     M, momentum = run.effective(now, h)
     count, n, A = len(now.contact), now.v.size, now.A
+    wanted, lower, upper = bounded(now.row, h, how.recovery, how.formulation.law(h).brake)
     if spin and now.patch.any():
         A = np.concatenate([A.reshape(count, 3, n), now.spin[:, None]], axis=1).reshape(-1, n)
     return ContactProblem(
@@ -524,11 +525,8 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
         patch=now.patch,
         point=now.place.ravel(),
         time=run.time,
-        **bounded_rows(now, h, how.recovery, how.formulation.law(h).brake),
+        G=now.rows.T,
+        b=wanted,
+        lower=lower,
+        upper=upper,
     )
-
-
-def bounded_rows(now: Now, h: float, recovery: float, brake: float) -> dict[str, Any]:
-    """Constraints, dry friction and limits as joint rows of a ContactProblem."""
-    wanted, lower, upper = bounded(now.row, h, recovery, brake)
-    return {"G": now.rows.T, "b": wanted, "lower": lower, "upper": upper}

@@ -108,7 +108,13 @@ class SystemStep:
 
     @property
     def errors(self) -> dict[str, Any]:
-        return errors_of(self.answer)
+        """What is wrong with the contacts of its answer; not known (NaN) where they obey no cone law."""
+        problem, answer, wrong = self.answer.problem, self.answer, np.zeros(2)
+        if not isinstance(problem, ConeProblem):
+            return {"velocity_error": np.nan, "force_error": np.nan, "worst": -1}
+        n, scale = problem.contacts, np.sqrt(problem.weights)
+        worst = worst_of(n, True, np.arange(n), problem.mu, problem.shift, scale, answer.x, answer.y, wrong)
+        return {"velocity_error": wrong[0], "force_error": wrong[1], "worst": worst}
 
     def graded(self, accept: float) -> Status:
         """How good it is for a run that accepts this residual."""
@@ -209,16 +215,6 @@ def tell_unrecovered(stepper: Any, steps: int) -> None:
         warnings.warn(f"{who} left overlaps as they were: none was found that parts them", ModelWarning, stacklevel=3)
 
 
-def errors_of(answer: Solution) -> dict[str, Any]:
-    """What is wrong with the contacts of an answer; not known (NaN) where they obey no cone law."""
-    problem = answer.problem
-    if not isinstance(problem, ConeProblem):
-        return {"velocity_error": np.nan, "force_error": np.nan, "worst": -1}
-    n, wrong, scale = problem.contacts, np.zeros(2), np.sqrt(problem.weights)
-    worst = worst_of(n, True, np.arange(n), problem.mu, problem.shift, scale, answer.x, answer.y, wrong)
-    return {"velocity_error": wrong[0], "force_error": wrong[1], "worst": worst}
-
-
 def step_columns(one: Step, status: Status, now: float) -> dict[str, Any]:
     """The columns of the recorder for a step that ended at the time `now`, but those of its state and contacts."""
     return {
@@ -288,6 +284,8 @@ def solved_step(problem: ContactProblem, how: How, solver: str | Solver, started
     solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
+    states = np.zeros(problem.contacts, np.int64)  # those that take no part are open
+    states[rows.contacts] = solved.states
     return SystemStep(
         problem=problem,
         answer=solved.answer,
@@ -299,7 +297,7 @@ def solved_step(problem: ContactProblem, how: How, solver: str | Solver, started
         sliding=terms.sliding,
         bouncing=terms.bounces,
         left_out=terms.part,
-        state=spread_states(problem, rows.contacts, solved.states),
+        state=states,
         iterations=solved.iterations,
         seconds=clock.perf_counter() - started,
         now=now,
@@ -420,13 +418,6 @@ def spinning_rows(system: System, at: Instant) -> Dense:
                 "function of q"
             )
     return A.reshape(-1, n)
-
-
-def spread_states(problem: ContactProblem, contacts: Indices, states: Indices) -> Indices:
-    """The states of all contacts; those that take no part are open."""
-    whole = np.zeros(problem.contacts, np.int64)
-    whole[contacts] = states
-    return whole
 
 
 def own_motion(system: System, at: Instant, end: float) -> tuple[Vector, Vector]:

@@ -119,8 +119,7 @@ class ContactProblem(Frozen):
 
     def inverse_mass(self, momentum: Vector) -> Vector:
         """M⁻¹ times a momentum."""
-        velocity: Vector = self.inverse @ vector("ContactProblem", "momentum", momentum, self.f.size)
-        return velocity
+        return self.inverse @ vector("ContactProblem", "momentum", momentum, self.f.size)
 
     @checked(impulses=instance(Impulses))
     def velocity_after(self, impulses: Impulses) -> Vector:
@@ -130,8 +129,7 @@ class ContactProblem(Frozen):
     @cached_property
     def start_velocity(self) -> Vector:
         """u at the start of the step, (d nc,)."""
-        u: Vector = self.H.T @ self.v + self.w
-        return u
+        return self.H.T @ self.v + self.w
 
     @cached_property
     def response(self) -> Response:

@@ -34,7 +34,7 @@ import contextlib
 import io
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -361,7 +361,7 @@ def read_sparse(reader: Reader, path: str, shape: tuple[int, int]) -> Sparse:
         line = int(np.argmax(np.diff(starts) < 0))
         raise InputError(f"/{path}/p decreases from {starts[line]} to {starts[line + 1]}, expected no decrease")
     count = int(starts[-1])
-    places, values = read_entries(reader, path, "i", count, across), read_values(reader, path, count)
+    places, values = read_entries(reader, path, "i", count, across), first_of(reader.floats, f"{path}/x", count)
     if form == -2:
         return sparse.csr_array((values, places, starts), shape=shape)
     return sparse.csr_array(sparse.csc_array((values, places, starts), shape=shape))
@@ -370,16 +370,13 @@ def read_sparse(reader: Reader, path: str, shape: tuple[int, int]) -> Sparse:
 def read_triplets(reader: Reader, path: str, shape: tuple[int, int], count: int) -> Sparse:
     rows = read_entries(reader, path, "i", count, shape[0])
     columns = read_entries(reader, path, "p", count, shape[1])
-    values = read_values(reader, path, count)
+    values = first_of(reader.floats, f"{path}/x", count)
     return sparse.csr_array(sparse.coo_array((values, (rows, columns)), shape=shape))
 
 
 def read_entries(reader: Reader, path: str, name: str, count: int, limit: int) -> Indices:
-    """The first `count` indices, each in [0, limit). There may be room for more (nzmax)."""
-    indices = reader.integers(f"{path}/{name}", None)
-    if indices.size < count:
-        raise InputError(f"/{path}/{name} has {indices.size} entries, expected {count}")
-    indices = indices[:count]
+    """The first `count` indices, each in [0, limit)."""
+    indices = first_of(reader.integers, f"{path}/{name}", count)
     outside = (indices < 0) | (indices >= limit)
     if outside.any():
         where = int(np.argmax(outside))
@@ -387,10 +384,11 @@ def read_entries(reader: Reader, path: str, name: str, count: int, limit: int) -
     return indices
 
 
-def read_values(reader: Reader, path: str, count: int) -> Vector:
-    values = reader.floats(f"{path}/x", None)
+def first_of(read: Callable[..., Any], path: str, count: int) -> Any:
+    """The first `count` numbers at a path. There may be room for more (nzmax)."""
+    values = read(path, None)
     if values.size < count:
-        raise InputError(f"/{path}/x has {values.size} entries, expected {count}")
+        raise InputError(f"/{path} has {values.size} entries, expected {count}")
     return values[:count]
 
 

@@ -62,8 +62,19 @@ class SetsData(NamedTuple):
     gauge: Any  # the compiled function of the FrictionMaps, or None
 
 
+class OneSet:
+    """What the sets have that may be that of one contact."""
+
+    kind: ClassVar[int]
+
+    @property
+    def data(self) -> SetsData:
+        """One contact with this set, as kernels take it."""
+        return sets_data(self, 1)
+
+
 @dataclass(frozen=True)
-class Ellipsoid:
+class Ellipsoid(OneSet):
     """(c_t / e_t)² + (c_o / e_o)² + (c_r / e_r)² <= λ²: force and moment share one limit surface."""
 
     radius: ClassVar[float] = 1.0
@@ -71,7 +82,7 @@ class Ellipsoid:
 
 
 @dataclass(frozen=True)
-class Mixed:
+class Mixed(OneSet):
     """(c_t / e_t)² + (c_o / e_o)² <= λ², |c_r| <= e_r λ: a disc and an interval."""
 
     radius: ClassVar[float] = math.sqrt(2.0)
@@ -79,7 +90,7 @@ class Mixed:
 
 
 @dataclass(frozen=True, eq=False)
-class Polyhedron(Frozen):
+class Polyhedron(OneSet, Frozen):
     """N (c_t / e_t, c_o / e_o, c_r / e_r) <= λ, row by row. The rows must bound the set on all sides."""
 
     planes: Dense  # (m, 3)   N
@@ -110,8 +121,7 @@ class Polyhedron(Frozen):
         triples = [list(chosen) for chosen in itertools.combinations(range(len(self.planes)), 3)]
         regular = [rows for rows in triples if abs(np.linalg.det(self.planes[rows])) > 1e-12]
         corners = np.array([np.linalg.solve(self.planes[rows], np.ones(3)) for rows in regular])
-        inside: Dense = frozen(corners[(corners @ self.planes.T <= 1 + 1e-9).all(axis=1)])
-        return inside
+        return frozen(corners[(corners @ self.planes.T <= 1 + 1e-9).all(axis=1)])
 
     @property
     def radius(self) -> float:
@@ -135,7 +145,7 @@ def bounds_all_sides(planes: Dense) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class FrictionMap:
+class FrictionMap(OneSet):
     """The user's own set {s : f(s) <= λ}, or law: f is compiled and runs inside the solver.
 
     f(s_t, s_o, s_r, speed, x, y, z, time) returns its value and its three derivatives by s. It must be a gauge: convex,

@@ -39,9 +39,8 @@ class CylinderNewton:
         started = time.perf_counter()
         map_ = CylinderMap.of(problem)
         r = start_from(problem, x0) / map_.scale
-        r, ended, steps = newton_or_proximal(
-            map_, r, self.tol, self.max_iter, math.inf
-        )  # monotone: it is never too far
+        # the problem is monotone: it is never too far for proximal steps
+        r, ended, steps = newton_or_proximal(map_, r, self.tol, self.max_iter, math.inf)
         return conclude(problem, self, map_.scale * r, ended, steps, started)
 
 

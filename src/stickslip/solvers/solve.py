@@ -156,8 +156,7 @@ def solver_of(method: str | Solver, tol: float | None) -> Solver:
 def named(method: str, tol: float) -> Solver:
     """The solver value of a name."""
     module, name = METHODS[known_method("solve", "method", method)]
-    solver: Solver = getattr(import_module(f"stickslip.solvers.{module}"), name)(tol=tol)
-    return solver
+    return getattr(import_module(f"stickslip.solvers.{module}"), name)(tol=tol)
 
 
 def problem_tolerance(problem: Any) -> float:
