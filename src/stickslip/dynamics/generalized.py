@@ -321,11 +321,6 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
     )
 
 
-def contact_names(system: System, at: Instant) -> tuple[str, ...]:
-    """Of the contacts of an instant."""
-    return tuple(contact.name for contact in system.contacts) if at.found is None else at.found.names
-
-
 def gap_of(contact: ContactPoint, q: Vector, time: float) -> float:
     given: Any = contact.gap(q, time) if contact.moving else contact.gap(q)
     if isinstance(given, np.ndarray) and given.size == 1:

@@ -341,13 +341,9 @@ class ModelStepper(Stepper):
             run.settle()
         run.find(self.how.h)
 
-    def problem(self, now: Now) -> ContactProblem:
-        """Of the next step."""
-        how = self.how
-        return model_problem(self.run, now, how, how.formulation.spin, self.impulse)
-
-    def quick_problem(self, now: Now, before: Dense) -> ContactProblem:
-        return model_problem(self.run, now, self.how, False, before)
+    def problem(self, now: Now, before: Dense | None = None) -> ContactProblem:
+        """Of the next step, or of one after other impulses, (nc before, d)."""
+        return model_problem(self.run, now, self.how, self.impulse if before is None else before)
 
     def step(self) -> Step:
         self.find()
@@ -402,7 +398,7 @@ class ModelStepper(Stepper):
         if not solved:
             return None
         now, seconds = Now(M, start, np.array(d.qpos), *found), clock.perf_counter() - started
-        return QuickStep(now, self.quick_problem, before, seconds, residual, steps, v, p, joints, did, wrong, worst)
+        return QuickStep(now, self.problem, before, seconds, residual, steps, v, p, joints, did, wrong, worst)
 
     def accept(self, one: Step) -> None:
         now = one.now
@@ -504,13 +500,13 @@ def overlaps(now: Now) -> bool:
     return bool((now.gap < 0).any() or (now.error[~np.isfinite(now.bound)] < 0).any())
 
 
-def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | None = None) -> ContactProblem:
+def model_problem(run: Run, now: Now, how: How, impulse: Dense | None = None) -> ContactProblem:
     """The ContactProblem of a step of a model; `impulse` (nc before, d) are those of the step before."""
     h = how.h
     M, momentum = run.effective(now, h)
     count, n, A = len(now.contact), now.v.size, now.A
     wanted, lower, upper = bounded(now.row, h, how.recovery, how.formulation.law(h).brake)
-    if spin and now.patch.any():
+    if how.formulation.spin and now.patch.any():
         A = np.concatenate([A.reshape(count, 3, n), now.spin[:, None]], axis=1).reshape(-1, n)
     return ContactProblem(
         h=h,

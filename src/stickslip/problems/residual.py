@@ -101,8 +101,7 @@ def judge_at(problem: LCP | MixedLCP, x: Vector, y: Vector, tol: float) -> tuple
 
 def residual_scale(problem: LCP | MixedLCP) -> float:
     """What the residual is relative to."""
-    conic = isinstance(problem, LCP) or problem.is_conic
-    return (float(length(problem.q)) + (0.0 if conic else 1.0)) or 1.0
+    return (float(length(problem.q)) + (0.0 if problem.is_conic else 1.0)) or 1.0
 
 
 def without_far_bounds(problem: LCP | MixedLCP, tol: float, alike: float = 0.0) -> LCP | MixedLCP:

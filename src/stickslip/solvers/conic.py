@@ -20,7 +20,6 @@ calls almost solved is taken, for the residual decides. The loop cannot be more 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,8 +49,7 @@ class Conic:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve; x0, where there is one, gives the first μ|u_t|."""
-        expect(self, problem, ConeProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, ConeProblem)
         convex = ConvexProblem(problem)
         d = problem.dimension
 

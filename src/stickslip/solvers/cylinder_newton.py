@@ -10,7 +10,6 @@ Gauss-Seidel is slow at, contacts in a row or between joints, up to some hundred
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,8 +34,7 @@ class CylinderNewton:
 
     def solve(self, problem: CylinderProblem, x0: Vector | None = None) -> Solution:
         """Newton's method from x0, zero where there is none, and where it stalls the proximal point method."""
-        expect(self, problem, CylinderProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, CylinderProblem)
         map_ = CylinderMap.of(problem)
         r = start_from(problem, x0) / map_.scale
         # the problem is monotone: it is never too far for proximal steps

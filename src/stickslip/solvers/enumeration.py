@@ -244,9 +244,8 @@ class Enumeration:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: the search starts from all of space."""
-        expect(self, problem, LCP, MixedLCP)
+        started = expect(self, problem, LCP, MixedLCP)
         start_from(problem, x0)
-        started = time.perf_counter()
         found = search(problem, self.tol, self.max_nodes, MOST_LEAVES)
         listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
         nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER

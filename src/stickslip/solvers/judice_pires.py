@@ -23,7 +23,6 @@ costs.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,8 +59,7 @@ class JudicePires:
     patience: int = 10
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
-        started = time.perf_counter()
-        expect(self, problem, LCP, MixedLCP)
+        started = expect(self, problem, LCP, MixedLCP)
         lower, upper = problem.lower, problem.upper
         sides = first_sides(problem, lower, upper, x0)
         limit = 1000 + 2 * problem.size if self.max_iter is None else self.max_iter

@@ -21,7 +21,6 @@ refined against the data. If the residual still misses tol, the run is repeated 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -80,8 +79,7 @@ class Lemke:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: Lemke starts from the slack basis."""
-        started = time.perf_counter()
-        expect(self, problem, LCP, MixedLCP)
+        started = expect(self, problem, LCP, MixedLCP)
         if x0 is not None:
             start_from(problem, x0)
         if isinstance(problem, LCP):

@@ -12,7 +12,6 @@ nothing is promised.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,8 +39,7 @@ class LimitSurfaceNewton:
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """Newton's method from x0, zero where there is none, and where it stalls the proximal point method."""
-        expect(self, problem, LimitSurfaceProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, LimitSurfaceProblem)
         form = problem.scaled
         x = form.coordinates(start_from(problem, x0))
         x, ended, steps = newton_or_proximal(NaturalMap.of(problem), x, self.tol, self.max_iter, CLOSE)

@@ -164,10 +164,11 @@ def conclude(
     return answer
 
 
-def expect(solver: Solver, problem: object, *classes: type) -> None:
-    """Refuse a problem that is not of the solver's."""
+def expect(solver: Solver, problem: object, *classes: type) -> float:
+    """Refuse a problem that is not of the solver's; else when the solve began, for `conclude`."""
     if not isinstance(problem, classes):
         instance(*classes)(type(solver).__name__, "problem", problem)
+    return time.perf_counter()
 
 
 def solver_value(owner: str, field: str, value: Any) -> Any:

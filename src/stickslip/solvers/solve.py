@@ -174,8 +174,7 @@ class Auto:
     tol: float = 1e-10
 
     def solve(self, problem: Problem, x0: Vector | None = None) -> Solution:
-        expect(self, problem, *PROBLEMS)
-        started = time.perf_counter()
+        started = expect(self, problem, *PROBLEMS)
         tried: list[Solution] = []
         for solver, start in ladder(problem, x0, self.tol, tried):
             answer = solver.solve(problem, start_of(start, problem, tried, x0))
