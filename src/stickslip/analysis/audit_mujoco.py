@@ -143,14 +143,11 @@ def changed(loaded: LoadedModel, settings: dict[str, Any]) -> Any:
             case "timestep":
                 m.opt.timestep *= float(value)
             case "solref":
-                for array in (m.geom_solref, m.pair_solref):
-                    array[:, 0] = float(value) * loaded.timestep
+                time = float(value) * loaded.timestep * float(settings.get("timestep", 1.0))
+                m.geom_solref[:, 0] = m.pair_solref[:, 0] = time
             case _:
                 known = "cone, impratio, noslip_iterations, solref or timestep"
                 raise InputError(f"audit: settings has {name!r}, expected {known}")
-    if "solref" in settings and "timestep" in settings:
-        for array in (m.geom_solref, m.pair_solref):
-            array[:, 0] *= float(settings["timestep"])
     return m
 
 

@@ -60,14 +60,6 @@ def refuse(scene: Scene, model: Model) -> None:
 
 def add_shape(mujoco: Any, spec: Any, body: Any, model: Model, i: int, name: str) -> None:
     """One geom; of a hull, with its corners as a mesh."""
-    kinds = {
-        Shape.PLANE: mujoco.mjtGeom.mjGEOM_PLANE,
-        Shape.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE,
-        Shape.BOX: mujoco.mjtGeom.mjGEOM_BOX,
-        Shape.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
-        Shape.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER,
-        Shape.HULL: mujoco.mjtGeom.mjGEOM_MESH,
-    }
     shape, material = Shape(int(model.shape[i])), int(model.shape_material[i])
     own = model.friction_static[material, material]
     patch, bounce = model.patch[material, material], model.restitution[material, material]
@@ -82,7 +74,7 @@ def add_shape(mujoco: Any, spec: Any, body: Any, model: Model, i: int, name: str
         mesh = {"meshname": own_name}
     body.add_geom(
         name=own_name,
-        type=kinds[shape],
+        type=getattr(mujoco.mjtGeom, f"mjGEOM_{'MESH' if shape == Shape.HULL else shape.name}"),
         **mesh,
         size=[0.0, 0.0, 1.0] if shape == Shape.PLANE else model.shape_size[i].tolist(),
         pos=model.shape_position[i].tolist(),

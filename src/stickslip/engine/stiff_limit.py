@@ -99,10 +99,8 @@ class StiffLimit:
     def program(self) -> Vector:
         """The forces once more, by the conic program (4) instead of Newton's method on (3)."""
         v = self.problem.velocity_after(self.impulses)
-        return (
-            nearest(self.problem, v, Face.of(self.problem, self.weights, v, "associated"), conic=True)[0]
-            / self.problem.h
-        )
+        face = Face.of(self.problem, self.weights, v, "associated")
+        return nearest(self.problem, v, face, conic=True)[0] / self.problem.h
 
     def regularised(self, scale: float) -> Impulses:
         """Impulses of (1)."""

@@ -164,6 +164,11 @@ def bristles_hold(sliding, soft, slip, bristle, mu, previous):
     return holds, held
 
 
+LAW_OF_CONTACTS = (
+    "gap", "restitution", "mu", "mu_kinetic", "stiffness", "damping", "stiffness_tangent", "damping_tangent", "patch",
+)  # fmt: skip  # what `terms_of_all` asks of a ContactProblem
+
+
 class ContactTerms(NamedTuple):
     """friction/terms.py for all contacts of a problem, (nc,) each."""
 
@@ -180,22 +185,10 @@ class ContactTerms(NamedTuple):
 
 def contact_terms(problem: ContactProblem, law: LawNumbers) -> ContactTerms:
     """The law of each contact; one that takes part and is relaxed must have a spring or a damper."""
-    terms = ContactTerms(
-        *terms_of_all(
-            law,
-            problem.start_velocity.reshape(-1, problem.dimension),
-            np.ascontiguousarray(problem.response.q[: problem.H.shape[1] : problem.dimension]),
-            problem.gap,
-            problem.restitution,
-            problem.mu,
-            problem.mu_kinetic,
-            problem.stiffness,
-            problem.damping,
-            problem.stiffness_tangent,
-            problem.damping_tangent,
-            problem.patch,
-        )
-    )
+    u = problem.start_velocity.reshape(-1, problem.dimension)
+    free = np.ascontiguousarray(problem.response.q[: problem.H.shape[1] : problem.dimension])
+    surfaces = (getattr(problem, name) for name in LAW_OF_CONTACTS)
+    terms = ContactTerms(*terms_of_all(law, u, free, *surfaces))
     for names, compliance in (
         ("stiffness and damping", terms.compliance),
         ("stiffness_tangent and damping_tangent", terms.compliance_tangent),

@@ -15,7 +15,7 @@ W, is lowered after success and raised after failure. Where c stays, it solves t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -106,18 +106,12 @@ def solve_around(map_: Map, x: Vector, limit: int) -> tuple[Vector, bool, int]:
 
 def moved(map_: Map, x: Vector, value: Vector, jacobian: Dense) -> tuple[Vector, Vector, Dense] | None:
     """x after a step that lowers |Φ|, with Φ and Φ' there; None where none does."""
-    for step in directions(value, jacobian):
+    found = descend(map_, x, value, newton_step(value, jacobian))
+    if found is None:  # then Levenberg and Marquardt's
+        damped = jacobian.T @ jacobian + float(np.linalg.norm(value)) * np.eye(value.size)
+        step = linalg.solve(damped, -jacobian.T @ value, assume_a="pos", check_finite=False)
         found = descend(map_, x, value, step)
-        if found is not None:
-            return found
-    return None
-
-
-def directions(value: Vector, jacobian: Dense) -> Iterator[Vector]:
-    """Newton's step, then Levenberg and Marquardt's."""
-    yield newton_step(value, jacobian)
-    damped = jacobian.T @ jacobian + float(np.linalg.norm(value)) * np.eye(value.size)
-    yield linalg.solve(damped, -jacobian.T @ value, assume_a="pos", check_finite=False)
+    return found
 
 
 def newton_step(value: Vector, jacobian: Dense) -> Vector:

@@ -40,7 +40,7 @@ max(yᵀ z, 0), which no margin can exceed, is below `LEAK`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
@@ -378,4 +378,4 @@ def in_few_digits(found: Existence, noise: float) -> Existence:
     A motion inside by more than `noise` of its terms stays inside when the diagonal is raised by that share.
     """
     reason = f"{found.reason}; this is about the given matrix with its diagonal raised by {noise:.0e}, which makes it "
-    return Existence(found.verdict, f"{reason}positive semidefinite", found.margin, found.v, found.grip, found.refuted)
+    return replace(found, reason=f"{reason}positive semidefinite")
