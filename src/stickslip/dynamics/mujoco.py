@@ -426,7 +426,8 @@ class Run:
         self.ignore_contacts = int(m.opt.disableflags) | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self.find_contacts = int(m.opt.disableflags)
         self.gaps = np.array(loaded.original.geom_gap), np.array(loaded.original.pair_gap)
-        self.springs, self.spring_dof = springs_of(m)
+        sprung = np.flatnonzero((m.jnt_stiffness > 0) & (m.jnt_type >= 2))  # hinges and sliders
+        self.springs, self.spring_dof = m.jnt_stiffness[sprung], m.jnt_dofadr[sprung].astype(np.int64)
         self.damping = np.array(m.dof_damping)
         self.servo = implicit_servos(mujoco, m)
         self.cords = np.array(m.tendon_damping) if is_implicit(mujoco, m) and m.tendon_damping.any() else None
@@ -638,12 +639,6 @@ def body_sizes(m: Any) -> Vector:
     away = np.linalg.norm(m.geom_pos - m.body_ipos[m.geom_bodyid], axis=1) + m.geom_rbound
     np.maximum.at(size, m.geom_bodyid, away)
     return size
-
-
-def springs_of(m: Any) -> tuple[Vector, Indices]:
-    """Stiffness of the hinges and sliders that have springs, and their degrees of freedom."""
-    sprung = np.flatnonzero((np.asarray(m.jnt_stiffness) > 0) & (np.asarray(m.jnt_type) >= 2))
-    return np.array(m.jnt_stiffness[sprung], float), np.array(m.jnt_dofadr[sprung], np.int64)
 
 
 def is_implicit(mujoco: Any, m: Any) -> bool:

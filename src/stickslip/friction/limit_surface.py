@@ -165,12 +165,8 @@ def with_spin(rows: ActiveRows) -> ActiveRows:
     size = 4 * k + rows.lower.size
     P: Matrix = sparse.csr_array((np.ones(place.size), (place, np.arange(place.size))), shape=(size, place.size))
     P = P.toarray() if isinstance(rows.W, np.ndarray) else P
-    wide: dict[str, Any] = {
-        name: np.zeros((k, width)) for name, width in (("slip", 3), ("previous", 4), ("bristle", 3))
-    }
-    for name, values in wide.items():
-        known = getattr(rows, name)
-        values[:, : known.shape[1]] = known
+    none = np.zeros((k, 4 - d))
+    wide: dict[str, Any] = {name: np.hstack([getattr(rows, name), none]) for name in ("slip", "previous", "bristle")}
     return replace(rows, dimension=4, W=P @ rows.W @ P.T, q=P @ rows.q, patch=np.zeros(k), **wide)
 
 
