@@ -179,11 +179,11 @@ def ready_system(
 
 def same_world(record: Record, stepper: Stepper) -> bool:
     """Is a system what the file says that it was in the end?"""
-    header, system = record.header, stepper.system
+    header = record.header
     if isinstance(stepper, ModelStepper):
-        return system.digest == header.digest
+        return stepper.system.digest == header.digest
     now = stepper.state()
     same = all(
         np.array_equal(now[name], record.read(name, record.steps, record.steps + 1)[0]) for name in ("gap", "kinetic")
     )
-    return same and stepper.names() == header.names and system.name == header.name
+    return same and stepper.names() == header.names and stepper.system.name == header.name

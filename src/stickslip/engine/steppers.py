@@ -5,7 +5,17 @@ dynamics/mujoco.py, whose contacts come and go: its step is (1) there, as a Cont
 solvers are those of scenes. A contact that goes on starts from its impulse of the step before. Where no
 solution is found that takes overlaps back, as of links of a robot that no joint can part, the step is made without
 that: nothing gets worse, and `unrecovered` counts such steps. After one of them overlaps are left, and one step in
-AGAIN looks for a solution that takes them back.
+AGAIN looks for a solution that takes them back. Either has
+
+    put(q, v)               to go on from another state; the last step is forgotten
+    step(), accept(step)    what a step would do; and to make it
+    state()                 the columns of the recorder for the instant
+    kept(step, status)      what of the step that was accepted last `block` needs
+    block(kept)             the columns of the recorder for some steps in a row
+    memory(kept, inside)    what a run that was kept up to there goes on from beside q and v, as the columns of
+                            REMEMBERED; `inside`: the contacts that a watch saw in their locking sectors
+    recall(memory)          to go on from there
+    names()                 of the contacts of the last step
 """
 
 from __future__ import annotations
@@ -14,7 +24,7 @@ import math
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -114,55 +124,6 @@ AGAIN = 10  # steps between two that try to take overlaps back, where that faile
 NO_IMPULSES, NO_KEYS, NO_JOINTS = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0)  # before the first step
 
 
-class Stepper(Protocol):
-    """A system under way."""
-
-    system: Any
-    number: int  # of steps made
-    scheme: Scheme
-
-    @property
-    def q(self) -> Vector: ...
-
-    @property
-    def v(self) -> Vector: ...
-
-    def put(self, q: Vector, v: Vector) -> None:
-        """Go on from another state; the last step is forgotten."""
-
-    def step(self) -> Step:
-        """What a step would do; `accept` makes it."""
-
-    def accept(self, one: Step) -> None: ...
-
-    def state(self) -> dict[str, Any]:
-        """The columns of the recorder for the instant."""
-
-    def columns(self, one: Step, status: Status) -> dict[str, Any]:
-        """The columns of the recorder for the step that was accepted last."""
-        return self.block([self.kept(one, status)])
-
-    def kept(self, one: Step, status: Status) -> Any:
-        """What `block` needs of the step that was accepted last."""
-
-    def block(self, kept: list[Any]) -> dict[str, Any]:
-        """The columns of the recorder for some steps in a row."""
-
-    def memory(self, kept: Any, inside: set[Any]) -> Columns:
-        """What a run that was kept up to there goes on from beside q and v, as the columns of REMEMBERED; `inside`: the
-        contacts that a watch saw in their locking sectors."""
-
-    def recall(self, memory: Columns) -> None:
-        """Go on from there."""
-
-    def header(self, **run: Any) -> Header: ...
-
-    def trajectory(self, record: Any) -> SystemTrajectory: ...
-
-    def names(self) -> tuple[str, ...]:
-        """Of the contacts of the last step."""
-
-
 @dataclass
 class How:
     """The settings of a run."""
@@ -187,7 +148,7 @@ def stepper_of(system: System, q: Any, v: Any, how: How, force: Force | None, co
     return SystemStepper(system, q, v, how, force)
 
 
-class SystemStepper(Stepper):
+class SystemStepper:
     """A system with fixed contact points."""
 
     def __init__(self, system: System, q: Any, v: Any, how: How, force: Force | None) -> None:
@@ -222,7 +183,7 @@ class SystemStepper(Stepper):
         at = self.at
         return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
 
-    def kept(self, one: Step, status: Status) -> dict[str, Any]:
+    def kept(self, one: Step, status: Status) -> Any:
         columns = step_columns(one, status, self.number * self.how.h) | self.state() | {"joint_impulse": one.joints}
         part = contact_part(one, self.gap)
         rows = contact_columns(1, self.gap.size, {name: value[None] for name, value in part.items()})
@@ -273,7 +234,7 @@ class Made(NamedTuple):
 CONTACT_ROW, BOUNDED_ROW, STATE_ROW, LAST_ROW = range(4)  # what a row of the memory of a model is about
 
 
-class ModelStepper(Stepper):
+class ModelStepper:
     """A model of a robot; its steps are Euler's, (1) of dynamics/mujoco.py.
 
     The next step depends on the state of MuJoCo (mjSTATE_INTEGRATION), on the contacts of this one, known again by
@@ -419,7 +380,7 @@ class ModelStepper(Stepper):
     def state(self) -> dict[str, Any]:
         return {"q": self.q, "v": self.v, "kinetic": self.v @ self.run.mass() @ self.v / 2}
 
-    def kept(self, one: Step, status: Status) -> Made:
+    def kept(self, one: Step, status: Status) -> Any:
         held = one.joints[: self.run.data.ne]
         goes_on = self.run.state(), self.left, self.unrecovered
         return Made(one, status, self.number * self.how.h, self.q, self.v, held, *goes_on)
@@ -482,6 +443,9 @@ class ModelStepper(Stepper):
 
     def names(self) -> tuple[str, ...]:
         return () if self.last is None else self.system.contact_names(self.last.geom)
+
+
+Stepper: TypeAlias = SystemStepper | ModelStepper
 
 
 def impulses_of(memory: Columns) -> Dense:
