@@ -42,20 +42,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Matrix, Sparse, Vector, as_dense, as_sparse
 from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.linear import cholesky, ldl, suits_lapack
-
-if TYPE_CHECKING:
-    from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence
 
 ROUNDING = 1e-11  # of the terms that a velocity is the sum of: what is less is taken for zero
 FEW_DIGITS = 1e-5  # negative eigenvalues of W up to this share are digits lost when it was written down, six in FCLIB
@@ -84,25 +79,8 @@ class Existence:
         return f"{self.verdict}: {self.reason}"
 
 
-@overload
-def existence(problem: ConeProblem) -> Existence: ...
-
-
-@overload
-def existence(problem: LimitSurfaceProblem) -> LimitSurfaceExistence: ...
-
-
-def existence(problem: ConeProblem | LimitSurfaceProblem) -> Existence | LimitSurfaceExistence:
-    """Is a solution of this friction problem guaranteed? The certificate of the answer is verified in plain NumPy.
-
-    Of a LimitSurfaceProblem by the theorem of Trinkle and Pang: solvers/limit_surface_existence.py.
-    """
-    if isinstance(problem, LimitSurfaceProblem):
-        from stickslip.solvers.limit_surface_existence import limit_surface_existence
-
-        return limit_surface_existence(problem)
-    if not isinstance(problem, ConeProblem):
-        raise InputError(f"existence: the problem is {problem!r}, expected a ConeProblem or LimitSurfaceProblem")
+def cone_existence(problem: ConeProblem) -> Existence:
+    """Is a solution of this friction problem guaranteed? The certificate of the answer is verified in plain NumPy."""
     if opens_freely(problem):
         return Existence("exists", "the free velocities open every contact, so zero impulses are a solution")
     noise = negative_share(problem.W if problem.bodies is None else problem.bodies.M)

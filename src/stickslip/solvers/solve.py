@@ -326,9 +326,9 @@ def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
             yield named("limit_surface_newton", tol), Start.ROUND
     yield chosen("limit_surface_gauss_seidel", tol, max_iter=LONG), Start.BEST
     if problem.contacts <= MOST_SEARCHED:
-        from stickslip.solvers.existence import existence
+        from stickslip.solvers.limit_surface_existence import limit_surface_existence
 
-        if existence(problem).verdict == "exists":
+        if limit_surface_existence(problem).verdict == "exists":
             yield ModeSearch(tol=tol), Start.AFRESH
 
 
