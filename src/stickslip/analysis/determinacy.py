@@ -266,8 +266,6 @@ def rank_of(matrix: Dense) -> int:
 
 def null_space(matrix: Dense) -> Dense:
     """Orthonormal columns with matrix @ columns = 0."""
-    if matrix.shape[1] == 0:
-        return np.zeros((0, 0))
     return np.linalg.svd(matrix)[2][rank_of(matrix) :].T
 
 

@@ -176,8 +176,6 @@ def held_inverse(problem: ContactProblem, G: Dense) -> tuple[Dense, Vector]:
     """K and v* of (1)."""
     inverse = as_dense(problem.inverse)
     free = inverse @ problem.f
-    if not G.shape[1]:
-        return inverse, free
     back = inverse @ G
     S = np.linalg.pinv(G.T @ back + np.diag(problem.compliance), hermitian=True)
     return inverse - back @ S @ back.T, free - back @ S @ (G.T @ free + problem.b)

@@ -299,29 +299,18 @@ class LoadedModel:
             ahead, behind = (here.look(self.moved(q, s * e * v), v) for s in (1.0, -1.0))
             drift = contact_drift(now, ahead, behind, v, e)
             constraint_drift = (ahead.rows[:m] - behind.rows[:m]) @ v / (2 * e)
+        found = {name: getattr(now, name) for name in ("mu", "restitution", "patch", "place", "spin")}
         return Instant(
-            q=now.q,
-            v=now.v,
-            M=now.M,
+            **{name: getattr(now, name) for name in ("q", "v", "M", "A", "gap")},
             bias=-now.force,
-            A=now.A,
             drift=drift,
-            gap=now.gap,
             G=now.rows[:m],
             constraint_error=now.error[:m],
             constraint_drift=constraint_drift,
             w=np.zeros(len(now.A)),
             constraint_rate=np.zeros(m),
             time=time,
-            found=Found(
-                names=self.contact_names(now.geom),
-                mu=now.mu,
-                restitution=now.restitution,
-                patch=now.patch,
-                place=now.place,
-                spin=now.spin,
-                others=self.row_words(now, m),
-            ),
+            found=Found(names=self.contact_names(now.geom), others=self.row_words(now, m), **found),
         )
 
     def contact_names(self, geom: Indices) -> tuple[str, ...]:

@@ -110,7 +110,8 @@ class Sprung:
         quaternion = y[3 * n : 7 * n].reshape(n, 4)
         velocity = prescribed(self.arrays.model, start.velocity).copy()
         velocity[free.body, free.component] = y[7 * n :]
-        state = State(y[: 3 * n].reshape(n, 3).copy(), quaternion / length(quaternion), velocity)
+        quaternion = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+        state = State(y[: 3 * n].reshape(n, 3).copy(), quaternion, velocity)
         self.arrays.drives.prescribe(t, state)
         return state
 
@@ -203,10 +204,6 @@ class Sprung:
             "state": np.where(slides, ContactState.SLIP, ContactState.STICK),
             "tangent": rows.frame[on, 1].copy(),
         }
-
-
-def length(quaternion: Dense) -> Dense:
-    return np.asarray(np.linalg.norm(quaternion, axis=1, keepdims=True))
 
 
 def spun(spin: Dense, quaternion: Dense) -> Dense:

@@ -43,11 +43,11 @@ from stickslip.engine.systems import (
     SystemStep,
     applied,
     contact_part,
-    own_columns,
     solved_step,
     spinning_rows,
     step_columns,
     step_system,
+    together,
 )
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
@@ -185,21 +185,20 @@ class SystemStepper:
 
     def kept(self, one: Step, status: Status) -> Any:
         columns = step_columns(one, status, self.number * self.how.h) | self.state() | {"joint_impulse": one.joints}
-        part = contact_part(one, self.gap)
-        rows = contact_columns(1, self.gap.size, {name: value[None] for name, value in part.items()})
-        return own_columns(columns) | rows
+        return columns, contact_part(one, self.gap)
 
     def block(self, kept: list[Any]) -> dict[str, Any]:
-        columns = {name: np.concatenate([each[name] for each in kept]) for name in kept[0] if name != "contact_start"}
-        return columns | {"contact_start": self.gap.size * np.arange(len(kept) + 1)}
+        columns, contacts = map(together, zip(*kept, strict=True))
+        return columns | contact_columns(len(kept), self.gap.size, contacts)
 
-    def memory(self, kept: dict[str, Any], inside: set[Any]) -> Columns:
+    def memory(self, kept: Any, inside: set[Any]) -> Columns:
         count = self.gap.size
         memory = nothing_remembered(count)
         memory["memory/key"][:] = np.arange(count)[:, None]
         memory["memory/inside"][:] = [i in inside for i in range(count)]
-        memory["memory/impulse"][:] = kept["contacts/impulse"]
-        memory["memory/moment"][:] = kept.get("contacts/moment", 0.0)
+        _, contacts = kept
+        memory["memory/impulse"][:] = contacts["impulse"]
+        memory["memory/moment"][:] = contacts.get("moment", 0.0)
         return memory
 
     def recall(self, memory: Columns) -> None:
@@ -415,8 +414,7 @@ class ModelStepper:
         instants = [each.step.now for each in kept]
         contact, tag = (np.concatenate([getattr(now, name) for now in instants]) for name in ("contact", "tag"))
         M, v = np.array([now.M for now in instants]), np.array([each.v for each in kept])
-        rows = [step_columns(each.step, each.status, each.time) for each in kept]
-        columns = {name: np.array([row[name] for row in rows]) for name in rows[0]} | {
+        columns = together([step_columns(each.step, each.status, each.time) for each in kept]) | {
             "q": np.array([each.q for each in kept]),
             "v": v,
             "kinetic": np.einsum("si,sij,sj->s", v, M, v) / 2,

@@ -228,9 +228,9 @@ def step_columns(one: Step, status: Status, now: float) -> dict[str, Any]:
     }
 
 
-def own_columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Columns of one step, from what it has."""
-    return {name: np.asarray(value)[None] for name, value in given.items()}
+def together(steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Columns of some steps, from what each has."""
+    return {name: np.array([step[name] for step in steps]) for name in steps[0]}
 
 
 def contact_part(one: Step, gap: Vector) -> dict[str, Any]:
