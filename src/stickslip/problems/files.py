@@ -36,7 +36,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,7 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_sparse
 from stickslip.problems.mixed import MixedLCP
-
-Saved: TypeAlias = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
+from stickslip.problems.residual import Problem
 
 MAX_BYTES = 8 * 2**30
 MOST_PACKED = 1100  # times smaller can deflate make zeros
@@ -71,7 +70,7 @@ LAYOUTS = ("fclib_local", "fclib_global", "lcp", "mlcp", "box", "cylinder", "lim
 
 
 @checked(path=file_path, max_bytes=count)
-def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Saved:
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Problem:
     """The problem in an HDF5 file. Datasets that declare more than `max_bytes` together are not read."""
     import h5py
 
@@ -95,7 +94,7 @@ def check_hdf5(name: str) -> None:
 
 
 @checked(path=file_path)
-def save(problem: Saved, path: str | os.PathLike[str]) -> None:
+def save(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write the problem, exactly. The file appears complete or not at all, and replaces an older one at once."""
     with made_whole(path) as file:
         write_problem(file, problem)
@@ -214,7 +213,7 @@ def readable(what: str) -> Iterator[None]:
         raise InputError(f"{what} cannot be read, the file is truncated or damaged ({reason})") from None
 
 
-def read_problem(reader: Reader) -> Saved:
+def read_problem(reader: Reader) -> Problem:
     groups = reader.names()
     if any(name.startswith("fclib") and name.endswith("rolling") for name in groups):
         raise InputError("this is a problem with rolling friction (5 components a contact), which is not supported yet")
@@ -392,7 +391,7 @@ def first_of(read: Callable[..., Any], path: str, count: int) -> Any:
     return values[:count]
 
 
-def write_problem(file: Any, problem: Saved) -> None:
+def write_problem(file: Any, problem: Problem) -> None:
     match problem:
         case LCP():
             write(file, "lcp", M=problem.M, q=problem.q)

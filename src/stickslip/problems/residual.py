@@ -35,7 +35,7 @@ projects with ρ_i and weighs velocities by ρ_i in the norms.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,7 +57,8 @@ NEVER = -1.0  # a tolerance that no residual meets
 SMALL = 1e-100  # a sum of squares between this and its inverse has lost nothing worth having
 
 
-PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem, LimitSurfaceProblem)
+Problem: TypeAlias = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
+PROBLEMS = get_args(Problem)
 
 
 @checked(problem=instance(*PROBLEMS))

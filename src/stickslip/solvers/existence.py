@@ -267,8 +267,12 @@ def opening(program: ScaledProgram, v: Vector, share: float, rounding: float) ->
     margin = strict_depth(program, v, share, rounding)
     if margin is None:
         return None
-    whatever = strict_depth(program, v, 0.0, rounding) is not None
-    return Opening(margin, opening_motion(program, v, share, whatever))
+    if strict_depth(program, v, 0.0, rounding) is None:
+        return Opening(margin, program.columns * v / (share * program.share))
+    # C v alone is inside, so a multiple of it makes up for any y
+    lacking = np.maximum(-depth(program.velocities(0 * v, 1.0)), 0.0)
+    factor = max(1.0, 2 * float((lacking / depth(program.velocities(v, 0.0))).max()))
+    return Opening(margin, program.columns * v * factor / program.share)
 
 
 def strict_depth(program: ScaledProgram, v: Vector, share: float, rounding: float) -> float | None:
@@ -276,16 +280,6 @@ def strict_depth(program: ScaledProgram, v: Vector, share: float, rounding: floa
     terms = (abs(program.C) @ np.abs(v) + share * np.abs(program.y)).reshape(-1, program.d)
     inside = depth(program.velocities(v, share))
     return float(inside.min()) if (inside > rounding * terms.sum(axis=1)).all() else None
-
-
-def opening_motion(program: ScaledProgram, v: Vector, share: float, whatever: bool) -> Vector:
-    """The v of (1) in the problem's own units."""
-    if not whatever:
-        return program.columns * v / (share * program.share)
-    # C v alone is inside, so a multiple of it makes up for any y
-    lacking = np.maximum(-depth(program.velocities(0 * v, 1.0)), 0.0)
-    factor = max(1.0, 2 * float((lacking / depth(program.velocities(v, 0.0))).max()))
-    return program.columns * v * factor / program.share
 
 
 class Grip(NamedTuple):

@@ -11,21 +11,16 @@ import numpy as np
 
 from stickslip.checks import Refused, instance, vector
 from stickslip.errors import SolveFailed
-from stickslip.problems.cone import ConeProblem
 from stickslip.problems.contact_errors import own_errors
-from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
-from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Frozen, Vector, frozen
 from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import Problem as Problem
 from stickslip.problems.residual import judge, row_errors
 from stickslip.solvers.status import Status as Status
 
 if TYPE_CHECKING:
     from stickslip.solvers.diagnosis import Diagnosis
-
-Problem = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
-
 
 REMEDY = {
     Status.RAY: "there may be no solution: look at `certificate`, or ask all_solutions(problem)",
