@@ -135,8 +135,7 @@ class Determinacy:
         unit = self.unit if i < self.problem.H.shape[1] else ""
         return f"{low:.6g} to {high:.6g} {unit}".rstrip()
 
-    def __str__(self) -> str:
-        return self.describe()
+    __str__ = describe
 
 
 @checked(motion=vector, weights=vector, q=vector, v=vector, force=vector, dt=optional(seconds))

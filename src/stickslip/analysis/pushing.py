@@ -109,8 +109,7 @@ class JammingDiagram:
         lines += [f"  {state}" for state in self.states]
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.describe()
+    __str__ = describe
 
 
 def window_kind(owner: str, field: str, value: Any) -> tuple[tuple[float, float], ...]:

@@ -162,8 +162,7 @@ class Solvability:
         head = words.get(self.count, f"{self.count:g} solutions")
         return "\n".join([f"{head} ({self.certificate})", *(f"  {solution}" for solution in self.solutions)])
 
-    def __str__(self) -> str:
-        return self.describe()
+    __str__ = describe
 
 
 @checked(slip=floats, q=vector, v=vector, force=vector, dt=seconds, directions=DIRECTIONS)

@@ -19,7 +19,7 @@ from stickslip.checks import checked, instance, one_of, positive
 from stickslip.dynamics.joints import JointRows, joint_rows, room_for_joints
 from stickslip.engine.arguments import SCENE, spring_seconds
 from stickslip.engine.engine import Engine
-from stickslip.engine.integrate import Method, central_derivative, in_words, integrated, small_steps
+from stickslip.engine.integrate import Method, in_words, integrated, small_steps
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import FOUND
 from stickslip.engine.snapshot import (
@@ -64,8 +64,7 @@ def integrate_scene(
     counts = 7 * len(sprung.arrays.model.kind), sprung.free.size
     scale = np.repeat([min(1.0, softness), speed], counts)
     steps = np.repeat(small_steps(speed, softness, contact), counts)
-    derivative = central_derivative(sprung.rate, steps)
-    run = integrated(OWNER, sprung.rate, duration, y0, method, rtol, rtol * scale, derivative)
+    run = integrated(OWNER, sprung.rate, duration, y0, method, rtol, scale, steps)
     return sprung.recorded(run.t, run.y.T, method, rtol)
 
 

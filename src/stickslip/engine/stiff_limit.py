@@ -296,7 +296,7 @@ class Face:
         lift = mu if law == "associated" else np.zeros_like(mu)
         small = RESTS * max(np.abs(u).max(initial=0.0), np.abs(g).max(initial=0.0), free_speed(problem))
         directions: list[Vector] = []
-        cones, cone_mu, lower, upper = [], [], [], []
+        cones, cone_mu, bounds = [], [], []
         fixed = np.zeros(n)
         for i in range(problem.contacts):
             along = e[i] * given[i] if given is not None and slides[i] else u[i, 1:]
@@ -307,16 +307,14 @@ class Face:
                 cones.append(len(directions))
                 cone_mu.append(mu[i])
                 directions += list(np.eye(n)[d * i : d * i + d] * np.concatenate([[1.0], e[i]])[:, None])
-                lower += d * [-np.inf]
-                upper += d * [np.inf]
+                bounds += d * [(-np.inf, np.inf)]
                 continue
             ray = np.zeros(n)
             ray[d * i] = 1.0
             if mu[i] > 0:
                 ray[d * i + 1 : d * i + d] = -mu[i] * e[i] * along / slip
             directions.append(ray)
-            lower.append(0.0)
-            upper.append(np.inf)
+            bounds.append((0.0, np.inf))
         for j in range(n - columns):
             low, high = problem.lower[j], problem.upper[j]
             if np.isfinite(low) and g[j] > small:
@@ -325,9 +323,9 @@ class Face:
                 fixed[columns + j] = high
             else:
                 directions.append(np.eye(n)[columns + j])
-                lower.append(low)
-                upper.append(high)
+                bounds.append((low, high))
         basis = np.array(directions).reshape(len(directions), n).T
+        lower, upper = np.array(bounds, np.float64).reshape(-1, 2).T.copy()
         return cls(
             fixed=fixed,
             basis=basis,
@@ -335,8 +333,8 @@ class Face:
             cones=np.array(cones, np.int64),
             mu=np.array(cone_mu),
             dimension=d,
-            lower=np.array(lower),
-            upper=np.array(upper),
+            lower=lower,
+            upper=upper,
         )
 
     def conic(self, B: Dense, b: Vector, root: Vector, size: float = 1.0) -> tuple[Dense, Vector, list[Any]]:

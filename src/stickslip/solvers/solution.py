@@ -11,7 +11,7 @@ import numpy as np
 
 from stickslip.checks import Refused, instance, vector
 from stickslip.errors import SolveFailed
-from stickslip.problems.contact_errors import own_errors
+from stickslip.problems.contact_states import own_errors
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Frozen, Vector, frozen
 from stickslip.problems.mixed import MixedLCP
@@ -107,7 +107,7 @@ class Solution(Frozen):
         The residual is one number for rows that may have different units. Here an error of w_i counts against the
         terms w_i is the sum of, one of z_i against those of every w that it goes into: rows are compared whatever their
         scale. Of friction problems it is the contact whose velocity is most wrong for its own speeds, likewise: see
-        problems/contact_errors.py.
+        problems/contact_states.py.
         """
         if isinstance(self.problem, LCP | MixedLCP):
             shares = row_errors(self.problem, self.x, self.y)
