@@ -142,10 +142,7 @@ def iterate_bodies(rows, q, mu, shift, associated, tol, max_iter, r):
     body_velocities(rows, r, v)
     for sweeps in range(max_iter + 1):
         if sweeps > 0:
-            if rows.H.shape[0] == 2:
-                change = sweep_bodies_plane(rows, mu, associated, r, v)
-            else:
-                change = sweep_bodies_space(rows, V, mu, associated, r, v)
+            change = sweep_bodies(rows, V, mu, associated, r, v)
         if sweeps in (0, due, max_iter) or not promising < change < np.inf:
             body_velocities(rows, r, v)
             contact_velocities(rows, v, u)
@@ -182,8 +179,15 @@ def contact_velocities(rows, v, u):
 
 
 @kernel
-def sweep_bodies_space(rows, V, mu, associated, r, v):
+def sweep_bodies(rows, V, mu, associated, r, v):
     """One pass over the contacts in order; r and v are updated in place. Returns |Δr|."""
+    if rows.H.shape[0] == 2:
+        return sweep_bodies_plane(rows, mu, associated, r, v)
+    return sweep_bodies_space(rows, V, mu, associated, r, v)
+
+
+@kernel
+def sweep_bodies_space(rows, V, mu, associated, r, v):
     D, w, row, start = rows.diagonal, rows.w, rows.row, rows.start
     H_n, H_1, H_2 = rows.H[0], rows.H[1], rows.H[2]
     G_n, G_1, G_2 = rows.response[0], rows.response[1], rows.response[2]
@@ -214,7 +218,6 @@ def sweep_bodies_space(rows, V, mu, associated, r, v):
 
 @kernel
 def sweep_bodies_plane(rows, mu, associated, r, v):
-    """The same in the plane."""
     D, w, row, start = rows.diagonal, rows.w, rows.row, rows.start
     H_n, H_1, G_n, G_1 = rows.H[0], rows.H[1], rows.response[0], rows.response[1]
     one = np.uint32(1)
