@@ -430,15 +430,9 @@ def write_cone(file: Any, problem: ConeProblem) -> None:
 
 
 def read_set(kind: int, planes: Dense) -> FrictionSet:
-    match kind:
-        case 0:
-            return Ellipsoid()
-        case 1:
-            return Mixed()
-        case 2:
-            return Polyhedron(planes)
-        case strange:
-            raise InputError(f"/limit_surface/set is {strange}, expected 0, 1 or 2")
+    if kind not in (0, 1, 2):
+        raise InputError(f"/limit_surface/set is {kind}, expected 0, 1 or 2")
+    return Polyhedron(planes) if kind == 2 else (Ellipsoid(), Mixed())[kind]
 
 
 def write_limit_surface(file: Any, problem: LimitSurfaceProblem) -> None:
