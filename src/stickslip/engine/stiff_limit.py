@@ -42,15 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from stickslip.checks import checked, optional, shown, vector
 from stickslip.dynamics.generalized import Given
 from stickslip.engine.arguments import is_world, refuse_state, seconds
-from stickslip.engine.snapshot import (
-    World,
-    acceleration_step,
-    closed,
-    friction_sizes,
-    has_patches,
-    slips,
-    snapshot,
-)
+from stickslip.engine.snapshot import World, acceleration_step, closed, friction_sizes, has_patches, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError, SolveFailed
 from stickslip.friction.active import contact_terms
