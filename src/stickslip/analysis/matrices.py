@@ -137,7 +137,7 @@ def trinkle_matrices(
     two. Friction is the static one.
     """
     owner = "trinkle_matrices"
-    problem, names = named_problem(owner, world, dt, q, v, force)
+    problem, names = named_problem(owner, world, dt, q, v, force, None)
     refuse_bounded(owner, problem)
     d, nc = problem.dimension, problem.contacts
     D = polyhedral_directions(directions, d, offset)
@@ -299,7 +299,7 @@ def lead_matrix(
     owner = "lead_matrix"
     stabilisation = RELAXATION if relaxed is True else relaxed or None
     formulation = Phantom(inertia, directions, stabilisation=stabilisation)
-    problem, names = named_problem(owner, world, dt, q, v, force)
+    problem, names = named_problem(owner, world, dt, q, v, force, None)
     if previous is not None:
         problem = replace(problem, previous=previous)
     rows = formulation.rows(problem)

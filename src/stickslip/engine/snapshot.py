@@ -110,9 +110,7 @@ def friction_sizes(of: Snapshot | ContactProblem) -> Dense:
     return e
 
 
-def snapshot(
-    owner: str, world: World, q: Given = None, v: Given = None, force: Given = None, time: float = 0.0
-) -> Snapshot:
+def snapshot(owner: str, world: World, q: Given = None, v: Given = None, force: Given = None) -> Snapshot:
     """A world at one instant: a scene as it stands, a system at (q, v) with applied forces."""
     if isinstance(world, Scene):
         refuse_state(owner, q=q, v=v, force=force)
@@ -120,7 +118,7 @@ def snapshot(
     world_kind(owner, "world", world)
     if q is None:
         raise InputError(f"{owner}: q is missing, expected the coordinates of {world.name!r}")
-    return of_system(world, q, v, force, time)
+    return of_system(world, q, v, force)
 
 
 def has_patches(world: World) -> bool:
@@ -128,8 +126,8 @@ def has_patches(world: World) -> bool:
     return isinstance(world, Scene) and not world.planar and bool((compile_scene(world)[0].patch > 0).any())
 
 
-def of_system(system: System, q: Given, v: Given, force: Given, time: float) -> Snapshot:
-    at = evaluate(system, q, v, time)
+def of_system(system: System, q: Given, v: Given, force: Given) -> Snapshot:
+    at = evaluate(system, q, v)
     applied = np.zeros(at.v.size) if force is None else vector(system.name, "force", force, at.v.size)
     if at.found is not None:
         return of_found(system, at, at.found, applied)
@@ -141,7 +139,7 @@ def of_system(system: System, q: Given, v: Given, force: Given, time: float) -> 
         name=system.name,
         at=at,
         force=applied,
-        **frictions(system, at, places_of(system, at), time),
+        **frictions(system, at, places_of(system, at), at.time),
         patch=np.array([point.patch for point in points], np.float64),
         stiffness=np.array([(p.stiffness, p.stiffness_tangent) for p in points], np.float64).reshape(-1, 2),
         names=tuple(f"contact {point.name!r}" for point in points),
@@ -218,7 +216,6 @@ def slips(now: Snapshot) -> Dense:
 
 def acceleration_step(now: Snapshot) -> ContactProblem:
     """(1) as a ContactProblem with h = 1: forces for impulses, accelerations for velocities."""
-    none = np.zeros(now.contacts)
     return ContactProblem(
         h=1.0,
         M=now.at.M,
@@ -228,7 +225,6 @@ def acceleration_step(now: Snapshot) -> ContactProblem:
         mu=now.mu,
         mu_kinetic=now.mu_kinetic,
         w=now.at.drift,
-        gap=none,
         stiffness=now.stiffness[:, 0],
         stiffness_tangent=now.stiffness[:, 1],
         patch=now.patch,

@@ -79,13 +79,7 @@ def contact_problem(
 
 
 def named_problem(
-    owner: str,
-    world: Scene | System,
-    dt: float,
-    q: Given = None,
-    v: Given = None,
-    force: Given = None,
-    formulation: Formulation | None = None,
+    owner: str, world: Scene | System, dt: float, q: Given, v: Given, force: Given, formulation: Formulation | None
 ) -> tuple[ContactProblem, tuple[str, ...]]:
     """The same, and the names of its contacts; of a model with its constraints, dry friction and limits."""
     world, dt = world_kind(owner, "world", world), seconds(owner, "dt", dt)
@@ -104,7 +98,7 @@ def named_problem(
     at = evaluate(world, q, v)
     free = free_velocity(world, at, dt, applied(world, "force", force, world.velocities), 0.0)
     names = tuple(f"contact {i}, {point.name}" for i, point in enumerate(world.contacts))
-    return system_problem(world, at, dt, free), names
+    return system_problem(world, at, dt, free, None, 0.0, spin=False), names
 
 
 def scene_problem(scene: Scene, h: float, formulation: Formulation | None = None) -> SceneProblem:

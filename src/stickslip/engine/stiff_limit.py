@@ -65,6 +65,7 @@ RANK = 1e-10  # singular values of J D^-½ below this share of the largest are z
 STEPS = 200  # of Newton's method
 PATIENT = 1e-13  # tolerance of the conic program
 NOISE = 1e-6  # momentum of contacts below this share of all is rounding: none of them presses
+SPRINGS = "stiffness", "damping", "stiffness_tangent", "damping_tangent"  # of contacts, which are rigid where None
 ACCURATE, ENOUGH = 1e-14, 1e-9  # defect of (3) at which it ends, and residual that every answer must have
 
 
@@ -207,15 +208,9 @@ def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Soluti
     """(1) with compliances D, which may be zero."""
     if problem.dimension == 4:
         raise InputError("StiffLimit: contacts have patches, expected points for the way to the limit")
-    columns, rigid, none = problem.H.shape[1], np.full(problem.contacts, np.inf), np.zeros(problem.contacts)
-    step = replace(
-        problem,
-        stiffness=rigid,
-        damping=none,
-        stiffness_tangent=rigid,
-        damping_tangent=none,
-        compliance=D[columns:],
-    )
+    columns = problem.H.shape[1]
+    rigid: dict[str, Any] = dict.fromkeys(SPRINGS)
+    step = replace(problem, compliance=D[columns:], **rigid)
     formulation = CompliantCone()
     posed = formulation.pose(step)
     soft = np.zeros(posed.size)

@@ -346,13 +346,7 @@ def onto_constraint(system: System, at: Instant, back: Dense, q: Vector, end: fl
 
 
 def system_problem(
-    system: System,
-    at: Instant,
-    h: float,
-    free: Vector,
-    previous: Vector | None = None,
-    now: float = 0.0,
-    spin: bool = False,
+    system: System, at: Instant, h: float, free: Vector, previous: Vector | None, now: float, spin: bool
 ) -> ContactProblem:
     """The ContactProblem (2) of a step of size h from the time `now`; `free` is the velocity v_f that it ends with.
     With `spin`, contacts in space have a row about their normal where one of them has a patch."""
