@@ -70,8 +70,6 @@ from stickslip.scene.scene import Scene
 
 RANK = 1e-12  # see above
 OWNER = "friction_coupling"
-
-
 FIRST = 0  # the contact that is meant where none is named
 
 

@@ -168,7 +168,7 @@ def determinacy(
         return of_contact_problem(step, names, "coulomb", motion, weights)
     refuse_state("determinacy", "a problem", q=q, v=v, force=force)
     if isinstance(problem, ContactProblem):
-        return of_contact_problem(problem, numbered(problem.contacts), "coulomb", motion, weights)
+        return of_contact_problem(problem, None, "coulomb", motion, weights)
     if isinstance(problem, ConeProblem):
         if problem.bodies is None:
             raise InputError("determinacy: the ConeProblem has no bodies, expected one made by ConeProblem.from_bodies")
@@ -176,7 +176,7 @@ def determinacy(
         step = ContactProblem(1.0, M, f, np.zeros(f.size), H, problem.mu, w=w)
         if motion is None:  # v⁺ under the law of the problem as posed
             motion = step.velocity_after(Impulses(accurate(problem).x, np.zeros(0)))
-        return of_contact_problem(step, numbered(problem.contacts), problem.law, motion, weights, unit="")
+        return of_contact_problem(step, None, problem.law, motion, weights, unit="")
     raise InputError(
         f"determinacy: the problem is {shown(problem)}, expected a ContactProblem, a ConeProblem, a Scene, a "
         f"System or a Robot"
@@ -198,13 +198,9 @@ def accelerations(now: Snapshot) -> Vector:
     return response(now.at, (now.force - now.at.bias + now.at.A.T @ forces)[:, None])[:, 0] + drift(now.at)
 
 
-def numbered(contacts: int) -> tuple[str, ...]:
-    return tuple(f"contact {i}" for i in range(contacts))
-
-
 def of_contact_problem(
     problem: ContactProblem,
-    contacts: tuple[str, ...],
+    contacts: tuple[str, ...] | None,  # their names
     law: Law,
     motion: ArrayLike | None,
     weights: ArrayLike | None,
@@ -243,7 +239,8 @@ def of_contact_problem(
     )
 
 
-def component_names(problem: ContactProblem, contacts: tuple[str, ...]) -> tuple[str, ...]:
+def component_names(problem: ContactProblem, contacts: tuple[str, ...] | None) -> tuple[str, ...]:
+    contacts = contacts or tuple(f"contact {i}" for i in range(problem.contacts))
     parts = ("normal", "tangent", "other tangent", "spin")[: problem.dimension]
     joints = tuple(f"joint row {j}" for j in range(problem.b.size))
     return tuple(f"{contact}, {part}" for contact in contacts for part in parts) + joints

@@ -97,12 +97,9 @@ class TrinkleMatrices:
     @property
     def matrix(self) -> Dense:
         """The LCP matrix."""
-        G, nc, nf = np.hstack([self.G_n, self.G_f]), self.psi.size, self.w_f.size
-        whole = np.zeros((2 * nc + nf, 2 * nc + nf))
-        whole[: nc + nf, : nc + nf] = G.T @ self.inverse @ G
-        whole[nc : nc + nf, nc + nf :] = self.E
-        whole[nc + nf :, :nc], whole[nc + nf :, nc : nc + nf] = self.U, -self.E.T
-        return whole
+        G, none = np.hstack([self.G_n, self.G_f]), np.zeros_like(self.U)
+        above = [G.T @ self.inverse @ G, np.vstack([none, self.E])]
+        return np.block([above, [np.hstack([self.U, -self.E.T]), none]])
 
     @property
     def vector(self) -> Vector:

@@ -21,8 +21,6 @@ from stickslip.remade import remade
 
 ARM_LENGTHS = (0.5, 0.5, 0.1)  # L₁, L₂, L₃   [m]
 ARM_HEIGHT = 0.6  # of the shoulder above the plane   [m]
-
-
 LENGTHS = several(3, "three positive lengths", positive)  # a kind of argument
 
 

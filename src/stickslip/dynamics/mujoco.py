@@ -58,14 +58,7 @@ from stickslip.checks import (
     whole,
 )
 from stickslip.checks import path as file_path
-from stickslip.dynamics.generalized import (
-    DIFFERENCE,
-    Constraint,
-    ContactPoint,
-    Found,
-    GeneralizedSystem,
-    Instant,
-)
+from stickslip.dynamics.generalized import DIFFERENCE, Constraint, ContactPoint, Found, GeneralizedSystem, Instant
 from stickslip.dynamics.model_files import OWNER, compiled, part_links, read_spec
 from stickslip.dynamics.model_rows import (
     BOUNCE,

@@ -92,7 +92,7 @@ def through_jam(
             f"through_jam: contact {contact} does not slide, expected one that slides in its locking sector"
         )
     process = Process.of(now, slip_speed)
-    if not process.rates(process.start)[0] < 0:
+    if not process.rate(process.start)[0] < 0:
         raise InputError(
             f"through_jam: contact {contact} slides along {now.u[0, 1:].tolist()} outside its locking sector, expected "
             f"one that jams"
@@ -159,11 +159,6 @@ class Process:
             F[d * i + 1 : d * (i + 1), i] = -self.mu[i] * slip / length
         return F
 
-    def rates(self, u: Vector, F: Dense | None = None) -> Vector:
-        """du/dP."""
-        F = self.forces(u) if F is None else F
-        return self.W @ (F @ self.pushes(u, F))
-
     def pushes(self, u: Vector, F: Dense) -> Vector:
         """(1, r) of (2)."""
         r = np.zeros(self.mu.size)
@@ -177,7 +172,7 @@ class Process:
         return r
 
     def rate(self, y: Vector) -> Vector:
-        """Of u, the impulses, and the works of the normal force that jams and of all friction."""
+        """Of u, with which y begins, the impulses, and the works of the normal force that jams and of all friction."""
         size, d = self.start.size, self.d
         u = y[:size]
         F = self.forces(u)

@@ -132,9 +132,9 @@ def of_system(system: System, q: Given, v: Given, force: Given) -> Snapshot:
     if at.found is not None:
         return of_found(system, at, at.found, applied)
     points = system.contacts
-    if at.dimension < 4 and any(point.patch > 0 for point in points):
-        name = next(point.name for point in points if point.patch > 0)
-        raise InputError(f"{system.name}: contact {name!r} has a patch but no row for spin, expected a point contact")
+    wide = next((point.name for point in points if point.patch > 0), None)
+    if at.dimension < 4 and wide is not None:
+        raise InputError(f"{system.name}: contact {wide!r} has a patch but no row for spin, expected a point contact")
     return Snapshot(
         name=system.name,
         at=at,

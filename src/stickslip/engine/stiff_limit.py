@@ -141,7 +141,8 @@ def stiff_limit(
     impulses, rigid = compliant_step(problem, np.zeros_like(D)) if problem.dimension < 4 else patched_step(problem)
     v = problem.velocity_after(impulses)
     face = Face.of(problem, D, v, "associated")
-    if problem.dimension == 4 and face.cones.size < np.count_nonzero(problem.mu[pressed(problem, impulses)] > 0):
+    pressed = impulses.p[:: problem.dimension] > RESTS * float(np.abs(impulses.p).max(initial=0.0))
+    if problem.dimension == 4 and face.cones.size < np.count_nonzero(problem.mu[pressed] > 0):
         raise InputError("stiff_limit: a contact over a patch slides, expected all of them at rest")
     x, defect = nearest(problem, v, face)
     if not defect <= ENOUGH:
@@ -230,12 +231,6 @@ def accurate(problem: Any) -> Solution:
     """The answer of a problem, to ENOUGH at least."""
     answer = solve(problem, tol=TOL)
     return answer if answer.residual <= ENOUGH else answer.require()
-
-
-def pressed(problem: ContactProblem, impulses: Impulses) -> NDArray[np.bool_]:
-    """(nc,) the contacts that carry something."""
-    normal = impulses.p[:: problem.dimension]
-    return np.asarray(normal > RESTS * float(np.abs(impulses.p).max(initial=0.0)))
 
 
 def nearest(problem: ContactProblem, v: Vector, face: Face, conic: bool = False) -> tuple[Vector, float]:

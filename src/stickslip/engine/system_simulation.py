@@ -22,7 +22,7 @@ from stickslip.engine.engine import accepted, step_tolerance
 from stickslip.engine.recorder import Header
 from stickslip.engine.running import MOST_STEPS, step_failed
 from stickslip.engine.steppers import How, ModelStepper, Step, stepper_of
-from stickslip.engine.systems import SystemStep, applied
+from stickslip.engine.systems import USED, SystemStep, applied
 from stickslip.engine.trajectory import ContactTable, own_contacts, table_of
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
@@ -244,6 +244,3 @@ class SystemSimulation:
     def __repr__(self) -> str:
         formulation = type(self._how.formulation).__name__
         return f"SystemSimulation({self.system.name!r} at {self.time:.6g} s, dt={self.dt:g}, {formulation})"
-
-
-USED = (Status.SOLVED, Status.INEXACT)

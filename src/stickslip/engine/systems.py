@@ -71,6 +71,7 @@ from stickslip.solvers.status import Status
 if TYPE_CHECKING:
     from stickslip.engine.steppers import How, Step, Stepper
 
+USED = (Status.SOLVED, Status.INEXACT)  # steps that a run goes on with
 BLOCK, BLOCK_SECONDS = 64, 0.25  # steps that are handed over together, at most, and how long the first of them waits
 NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
@@ -194,7 +195,7 @@ def one_step(stepper: Stepper, header: Header, watch: JamWatch | None, number: i
     """Make a step; what there is to record of it."""
     dt, one = header.dt, stepper.step()
     status = one.graded(header.accept)
-    if isinstance(one, SystemStep) and status not in (Status.SOLVED, Status.INEXACT) and not header.keep_going:
+    if isinstance(one, SystemStep) and status not in USED and not header.keep_going:
         raise step_failed(one.answer, number, f"of {header.name!r} at time {number * dt:g} s")
     stepper.accept(one)
     q, v = stepper.q, stepper.v

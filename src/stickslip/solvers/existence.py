@@ -243,10 +243,11 @@ def certified(
     found = opening(program, v, share, rounding)
     if found is None:
         return None
+    law = "Coulomb's problem" if problem.law == "coulomb" else "the associated problem"
     return Existence(
         "exists",
         f"some motion opens every contact beyond its friction angle (margin {found.margin:.1e}), "
-        f"so {law(problem)} has a solution (Acary, Cadoux, Lemaréchal, Malick 2011)",
+        f"so {law} has a solution (Acary, Cadoux, Lemaréchal, Malick 2011)",
         margin=found.margin,
         v=found.v,
     )
@@ -338,10 +339,6 @@ def pressing(r: Vector, d: int) -> str:
     carriers = np.argsort(-normal, kind="stable")[: int((normal > 1e-3 * normal.max()).sum())]
     names = ", ".join(map(str, carriers[:5])) + (f" and {carriers.size - 5} more" if carriers.size > 5 else "")
     return f"contact{'s' if carriers.size > 1 else ''} {names} can press without moving any body (a grip)"
-
-
-def law(problem: ConeProblem) -> str:
-    return "Coulomb's problem" if problem.law == "coulomb" else "the associated problem"
 
 
 def in_few_digits(found: Existence, noise: float) -> Existence:

@@ -143,10 +143,6 @@ class Path:
                 break
         return at.moved(step, length)
 
-    def defect(self, at: Point) -> Dense:
-        """u - W x - q"""
-        return at.u - (self.W @ at.x.ravel() + self.q).reshape(-1, 4)
-
     def jacobian(self, at: Point) -> Dense:
         """Of (2) by x and β, with du = W dx: rows c_n a_n, then the four of z ∘ y, contact after contact in each."""
         nc, W = self.mu.size, self.W.reshape(-1, 4, 4 * self.mu.size)
@@ -167,7 +163,7 @@ class Path:
 
     def direction(self, at: Point, jacobian: Dense, sigma: float, ahead: Point | None) -> Point | None:
         """Newton's step on (2), with the products of the predictor `ahead` taken off; None where it is not finite."""
-        nc, defect = self.mu.size, self.defect(at)
+        nc, defect = self.mu.size, at.u - (self.W @ at.x.ravel() + self.q).reshape(-1, 4)
         normal, along, across = self.products(at, at)
         wanted = np.concatenate([[sigma - normal, sigma - along], -across.T])
         given = self.products(at, Point(at.x, defect, np.zeros(nc)))  # what du = W dx - defect leaves behind

@@ -109,11 +109,10 @@ class Equations:
     def pairs(self) -> int:
         return self.normal.size + self.rubs.size
 
-    def split(self, z: Vector) -> tuple[Vector, Vector, Vector, Vector, Vector]:
+    def split(self, z: Vector) -> list[Vector]:
         """c_n, s, α, κ, γ"""
         nc, m, k = self.normal.size, self.s.size, self.rubs.size
-        c_n, s, alpha, kappa, gamma = np.split(z, np.cumsum([nc, m, nc, k]))
-        return c_n, s, alpha, kappa, gamma
+        return np.split(z, np.cumsum([nc, m, nc, k]))
 
     @property
     def positive(self) -> Indices:
