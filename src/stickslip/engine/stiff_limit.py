@@ -276,7 +276,9 @@ class Face:
         mu = np.where(slides, problem.mu_kinetic, mu)
         g = problem.G.T @ v + problem.b
         lift = mu if law == "associated" else np.zeros_like(mu)
-        small = RESTS * max(np.abs(u).max(initial=0.0), np.abs(g).max(initial=0.0), free_speed(problem))
+        free = problem.inverse_mass(problem.f)  # without impulses
+        speeds = u, g, problem.H.T @ free, problem.G.T @ free
+        small = RESTS * max(float(np.abs(speed).max(initial=0.0)) for speed in speeds)
         directions: list[Vector] = []
         cones, cone_mu, bounds = [], [], []
         fixed = np.zeros(n)
@@ -333,12 +335,6 @@ class Face:
             right.append(np.zeros(d))
             cones.append(clarabel.SecondOrderConeT(d))
         return np.vstack(rows), np.concatenate(right), cones
-
-
-def free_speed(problem: ContactProblem) -> float:
-    """The largest velocity of a contact or joint row without impulses."""
-    v = problem.inverse_mass(problem.f)
-    return max(np.abs(problem.H.T @ v).max(initial=0.0), np.abs(problem.G.T @ v).max(initial=0.0))
 
 
 def project_onto_slice(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:

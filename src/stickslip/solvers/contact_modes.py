@@ -260,7 +260,8 @@ def distinct(map_: NaturalMap, points: list[Vector], tol: float) -> list[ModeSol
         if not solved:
             continue
         modes = modes_at(problem, form.coordinates(c), form.E * a)
-        dimension = x.size - rank(mode_equations(map_, modes, form.coordinates(c))[1])
+        values = np.linalg.svd(mode_equations(map_, modes, form.coordinates(c))[1], compute_uv=False)
+        dimension = x.size - int((values > RANK * values.max(initial=0.0)).sum())
         new = ModeSolution(modes, c, a, error, dimension)
         same = [k for k, other in enumerate(kept) if is_same(problem, new, other)]
         if not same:
@@ -282,11 +283,6 @@ def modes_at(problem: LimitSurfaceProblem, x: Vector, y: Vector) -> tuple[str, .
         else:
             names.append(SLIP if slides or np.abs(tau).max() > STILL * speed else STICK)
     return tuple(names)
-
-
-def rank(jacobian: Dense) -> int:
-    values = np.linalg.svd(jacobian, compute_uv=False)
-    return int((values > RANK * values[0]).sum()) if values.size else 0
 
 
 def is_same(problem: LimitSurfaceProblem, one: ModeSolution, other: ModeSolution) -> bool:
