@@ -206,7 +206,8 @@ def jam_map(
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FailedRuns)
-            made = sweep(line, over, engine=engine or "threads", workers=workers, out=out, progress=progress)
+            way = "threads" if engine is None else engine
+            made = sweep(line, over, engine=way, workers=workers, out=out, progress=progress)
         if made.failed.size:
             raise InputError(made.reason(int(made.failed[0])))
         found = made["value"]
