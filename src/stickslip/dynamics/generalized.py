@@ -51,7 +51,6 @@ Given: TypeAlias = Any  # what a user's function returns: an array, or nested li
 DIFFERENCE = 1e-5  # largest change of a velocity coordinate in the central difference of A: error about 1e-10
 SYMMETRY = 1e-10  # of M, relative to its largest entry
 
-
 friction_of = either(instance(FrictionLaw), not_negative, expected="a number >= 0, or a FrictionLaw")
 
 
