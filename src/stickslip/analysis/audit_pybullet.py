@@ -92,7 +92,7 @@ def run(world: Any, name: str, seconds: float) -> Audit:
     h = step / max(1, int(settings["numSubSteps"]))
     gravity = np.linalg.norm([settings[f"gravityAcceleration{axis}"] for axis in "XYZ"])
     judge = Judge(world)
-    grades = Grades(float(sum(mass for mass, _ in judge.dynamics.values())) * float(gravity))
+    grades = Grades(judge.mass() * float(gravity))
     for k in range(steps_in(seconds, step)):
         before = judge.state()
         world.stepSimulation()
@@ -121,6 +121,10 @@ class Judge:
         }
         self.names = {body: world.getBodyInfo(body)[1].decode() or f"body {body}" for body in self.bodies}
         self.link_names = {(body, info[0]): info[12].decode() for body, infos in joints.items() for info in infos}
+
+    def mass(self) -> float:
+        """[kg]"""
+        return float(sum(mass for mass, _ in self.dynamics.values()))
 
     def state(self) -> dict[int, Body]:
         return {body: self.state_of(body) for body in self.bodies}

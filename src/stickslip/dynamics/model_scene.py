@@ -37,11 +37,9 @@ def add_scene(mujoco: Any, spec: Any, scene: Scene) -> list[str]:
             body.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
         for i in np.flatnonzero(model.shape_body == b):
             add_shape(mujoco, spec, body, model, int(i), names[b])
-    moving = bool(state.velocity[: len(names)].any())
-    pushed = bool(model.force.any() or model.torque.any() or drives)
     said = (
-        (moving, "velocities of the scene's bodies left out: give v"),
-        (pushed, "forces on the scene's bodies left out: give force"),
+        (state.velocity[: len(names)].any(), "velocities of the scene's bodies left out: give v"),
+        (model.force.any() or model.torque.any() or drives, "forces on the scene's bodies left out: give force"),
     )
     return [sentence for condition, sentence in said if condition]
 

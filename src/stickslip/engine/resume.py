@@ -183,7 +183,6 @@ def same_world(record: Record, stepper: Stepper) -> bool:
     if isinstance(stepper, ModelStepper):
         return stepper.system.digest == header.digest
     now = stepper.state()
-    same = all(
-        np.array_equal(now[name], record.read(name, record.steps, record.steps + 1)[0]) for name in ("gap", "kinetic")
-    )
+    ends = {name: record.read(name, record.steps, record.steps + 1)[0] for name in ("gap", "kinetic")}
+    same = all(np.array_equal(now[name], end) for name, end in ends.items())
     return same and stepper.names() == header.names and stepper.system.name == header.name
