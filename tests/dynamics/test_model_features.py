@@ -219,7 +219,7 @@ def test_equality_constraints_hold_in_contact(load, constraint, error):
     model = load(bodies, more)
     run = ss.simulate(model, 0.6, 1e-3)
     assert not run.failures.size
-    held = model.here.held_error(run.q[-1])
+    held = model.here.constraints(run.q[-1])[1]
     assert held.shape == (error,)
     assert np.abs(held).max() < 1e-4
     assert np.abs(run.q[:, -1]).max() < 0.4 + 1e-6  # the limit of the tendon

@@ -165,7 +165,7 @@ def test_equality_constraints_hold(load):
     assert np.abs(run.q[:, 2] - 2 * run.q[:, 3]).max() < 1e-6
     assert np.abs(run.q[-1, 3]) > 0.1  # it fell
     here = model.here
-    assert np.abs(here.held_error(run.q[-1])[:3]).max() < 1e-6
+    assert np.abs(here.constraints(run.q[-1])[1][:3]).max() < 1e-6
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)

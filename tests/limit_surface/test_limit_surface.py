@@ -16,7 +16,8 @@ ALIVE, STATE = np.ones(3, bool), np.zeros(5)
 
 def projected(surface, bound, y, alive=ALIVE):
     x, D = np.empty(3), np.empty((3, 3))
-    nearest(*surface.data, STATE, alive, bound, np.asarray(y, float), x, D, True)
+    (own,), planes, gauge = surface.data
+    nearest(own[0], planes, gauge, STATE, alive, bound, np.asarray(y, float), x, D, True)
     return x, D
 
 

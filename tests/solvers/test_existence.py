@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from stickslip.analysis.existence import existence
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.files import load
@@ -14,7 +15,6 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.mechanical import box_stack, sphere_pile
 from stickslip.problems.random_cones import CONE_KINDS, random_cone
 from stickslip.problems.residual import residual
-from stickslip.solvers.existence import existence
 from stickslip.solvers.nsgs import NSGS
 
 PUBLIC = (Path(__file__).parents[2] / "../shared/data").resolve()

@@ -199,7 +199,7 @@ def wrong_velocities(contacts: Touching, h: float) -> Vector:
     for i in np.flatnonzero(touches(contacts)):
         p, u = h * contacts.f[i], contacts.u[i].copy()
         mu, rho = contacts.mu[i : i + 1].copy(), contacts.rho[i : i + 1].copy()
-        wrong[i] = cone_map_length(p, u, mu, mu, rho, 3) / rho[0] if rho[0] > 0 else np.nan
+        wrong[i] = cone_map_length(p, u, mu, mu, rho) / rho[0] if rho[0] > 0 else np.nan
     return wrong
 
 

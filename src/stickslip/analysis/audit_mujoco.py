@@ -143,14 +143,11 @@ def changed(loaded: LoadedModel, settings: dict[str, Any]) -> Any:
             case "timestep":
                 m.opt.timestep *= float(value)
             case "solref":
-                for array in (m.geom_solref, m.pair_solref):
-                    array[:, 0] = float(value) * loaded.timestep
+                time = float(value) * loaded.timestep * float(settings.get("timestep", 1.0))
+                m.geom_solref[:, 0] = m.pair_solref[:, 0] = time
             case _:
                 known = "cone, impratio, noslip_iterations, solref or timestep"
                 raise InputError(f"audit: settings has {name!r}, expected {known}")
-    if "solref" in settings and "timestep" in settings:
-        for array in (m.geom_solref, m.pair_solref):
-            array[:, 0] *= float(settings["timestep"])
     return m
 
 
@@ -175,7 +172,7 @@ class Judge:
         touching, tag = self.contacts(d, v)
         exact = self.solved(d)
         mj.mj_step(m, d)
-        self.grade(now, touching, tag, v, d.qvel, exact)
+        self.grade(now, touching, tag, d.qvel, exact)
 
     def recorded(self, before: Any, after: Any) -> None:
         """A step of which MuJoCo's data are there, as they were after it; `before` it, where that was recorded too."""
@@ -188,7 +185,7 @@ class Judge:
         if consecutive:
             self.put({name: getattr(before, name) for name in STATE} | {"ctrl": after.ctrl, "time": now})
             exact = self.solved(self.d)
-        self.grade(now, touching, tag, v, after.qvel, exact)
+        self.grade(now, touching, tag, after.qvel, exact)
 
     def between(self, state: Mapping[str, Any], v_next: Vector) -> None:
         """A step of which the state at its start is there, and the velocity at its end."""
@@ -197,7 +194,7 @@ class Judge:
         d.qacc_warmstart[:] = (v_next - state["qvel"]) / h
         self.mujoco.mj_forward(self.m, d)
         touching, tag = self.contacts(d, state["qvel"])
-        self.grade(float(state["time"]), touching, tag, state["qvel"], v_next, self.solved(d))
+        self.grade(float(state["time"]), touching, tag, v_next, self.solved(d))
 
     def put(self, state: Mapping[str, Any]) -> None:
         """MuJoCo at a state."""
@@ -241,8 +238,8 @@ class Judge:
         stepper.impulse, stepper.joints = one.impulse.reshape(-1, 3), one.joints
         return one.after
 
-    def grade(self, now: float, touching: Touching, geom: Any, v: Vector, end: Vector, exact: Vector | None) -> None:
-        """A step from v to `end`, which an exact step leads to `exact`."""
+    def grade(self, now: float, touching: Touching, geom: Any, end: Vector, exact: Vector | None) -> None:
+        """A step to `end`, which an exact step leads to `exact`."""
         h = self.exact.how.h
         contacts = touching._replace(u=(touching.u @ end).reshape(-1, 3))
         apart = math.nan if exact is None else float(np.abs(end - exact).max()) / h

@@ -35,9 +35,7 @@ class Body:
     """A body of a world, at an instant; link 0 is its base, link i + 1 its link i."""
 
     place: Dense  # (links, 3)   of the centres of mass
-    origin: (
-        Dense  # (links, 3)   of the frames that Jacobians refer to: those of the links, and the base's centre of mass
-    )
+    origin: Dense  # (links, 3)   of the frames that Jacobians refer to: of links, and the base's centre of mass
     turn: Dense  # (links, 3, 3)   of the same
     velocity: Dense  # (links, 6)   linear and angular
     joints: list[float]  # positions of those that move
@@ -135,9 +133,8 @@ class Judge:
         world, links = self.world, range(self.links[body])
         place, turn = world.getBasePositionAndOrientation(body)
         places, origins, turns, velocities = [place], [place], [turn], [np.concatenate(world.getBaseVelocity(body))]
-        for state in (
-            world.getLinkStates(body, links, computeLinkVelocity=1, computeForwardKinematics=1) if links else ()
-        ):
+        states = world.getLinkStates(body, links, computeLinkVelocity=1, computeForwardKinematics=1) if links else ()
+        for state in states:
             places.append(state[0])
             origins.append(state[4])
             turns.append(state[5])

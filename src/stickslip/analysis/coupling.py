@@ -70,8 +70,6 @@ from stickslip.scene.scene import Scene
 
 RANK = 1e-12  # see above
 OWNER = "friction_coupling"
-
-
 FIRST = 0  # the contact that is meant where none is named
 
 
@@ -270,10 +268,8 @@ def friction_coupling(
         isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs
     ):
         raise Refused(OWNER, "held", held, "a list of contacts, each (its rows, what it does)")
-    names = [f"held[{i}]" for i in range(len(pairs))]
     others = [
-        (f"contact {name}", contact_matrix(name, rows, len(M)), how)
-        for name, (rows, how) in zip(names, pairs, strict=True)
+        (f"contact held[{i}]", contact_matrix(f"held[{i}]", rows, len(M)), how) for i, (rows, how) in enumerate(pairs)
     ]
     return coupling(M, A, *kept_still(G, others))
 

@@ -28,11 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from stickslip.analysis.matrices import of_snapshot
 from stickslip.analysis.solvability import cone_problem, largest, solvability
@@ -42,7 +41,7 @@ from stickslip.dynamics.generalized import Given
 from stickslip.engine.arguments import is_world, refuse_state, seconds
 from stickslip.engine.snapshot import Snapshot, World, acceleration_step, closed, has_patches, slips, snapshot
 from stickslip.engine.step_problem import named_problem
-from stickslip.engine.stiff_limit import ENOUGH, RANK, STEP, TOL, Face, check_weights, even_weights, nearest
+from stickslip.engine.stiff_limit import ENOUGH, RANK, STEP, Face, accurate, check_weights, even_weights, nearest
 from stickslip.errors import InputError, RangeFailed
 from stickslip.friction.contact_problem import ContactProblem, Impulses
 from stickslip.friction.coulomb import Coulomb
@@ -52,7 +51,6 @@ from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense
 from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.existence import FEW_DIGITS, negative_share
-from stickslip.solvers.solve import solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,8 +135,7 @@ class Determinacy:
         unit = self.unit if i < self.problem.H.shape[1] else ""
         return f"{low:.6g} to {high:.6g} {unit}".rstrip()
 
-    def __str__(self) -> str:
-        return self.describe()
+    __str__ = describe
 
 
 @checked(motion=vector, weights=vector, q=vector, v=vector, force=vector, dt=optional(seconds))
@@ -161,40 +158,29 @@ def determinacy(
     touching; with dt=None those that touch, and the motion are the accelerations of now.
     """
     if is_world(problem):
-        return of_world(problem, motion, weights, q, v, force, dt)  # type: ignore[arg-type]
+        if dt is None:
+            now = closed("determinacy", snapshot("determinacy", problem, q, v, force))
+            given = accelerations(now) if motion is None else motion
+            return of_contact_problem(acceleration_step(now), now.names, "coulomb", given, weights, slips(now))
+        formulation = LimitSurface() if has_patches(problem) else Coulomb()
+        step, names = named_problem("determinacy", problem, dt, q, v, force, formulation)
+        step = replace(step, gap=np.maximum(step.gap, 0.0))
+        return of_contact_problem(step, names, "coulomb", motion, weights)
     refuse_state("determinacy", "a problem", q=q, v=v, force=force)
     if isinstance(problem, ContactProblem):
-        return of_contact_problem(problem, numbered(problem.contacts), "coulomb", motion, weights)
+        return of_contact_problem(problem, None, "coulomb", motion, weights)
     if isinstance(problem, ConeProblem):
         if problem.bodies is None:
             raise InputError("determinacy: the ConeProblem has no bodies, expected one made by ConeProblem.from_bodies")
         M, H, f, w = (getattr(problem.bodies, name) for name in ("M", "H", "f", "w"))
         step = ContactProblem(1.0, M, f, np.zeros(f.size), H, problem.mu, w=w)
         if motion is None:  # v⁺ under the law of the problem as posed
-            motion = step.velocity_after(Impulses(solved(problem), np.zeros(0)))
-        return of_contact_problem(step, numbered(problem.contacts), problem.law, motion, weights, unit="")
+            motion = step.velocity_after(Impulses(accurate(problem).x, np.zeros(0)))
+        return of_contact_problem(step, None, problem.law, motion, weights, unit="")
     raise InputError(
         f"determinacy: the problem is {shown(problem)}, expected a ContactProblem, a ConeProblem, a Scene, a "
         f"System or a Robot"
     )
-
-
-def of_world(
-    world: World,
-    motion: ArrayLike | None,
-    weights: ArrayLike | None,
-    q: Given,
-    v: Given,
-    force: Given,
-    dt: float | None,
-) -> Determinacy:
-    if dt is None:
-        now = closed("determinacy", snapshot("determinacy", world, q, v, force))
-        given = accelerations(now) if motion is None else motion
-        return of_contact_problem(acceleration_step(now), now.names, "coulomb", given, weights, slips(now))
-    formulation = LimitSurface() if has_patches(world) else Coulomb()
-    step, names = named_problem("determinacy", world, dt, q, v, force, formulation)
-    return of_contact_problem(replace(step, gap=np.maximum(step.gap, 0.0)), names, "coulomb", motion, weights)
 
 
 def accelerations(now: Snapshot) -> Vector:
@@ -208,17 +194,13 @@ def accelerations(now: Snapshot) -> Vector:
             raise InputError(f"determinacy: there is not one motion: {found.certificate}; expected motion=")
         forces = found.solutions[0].force
     else:
-        forces = solved(of_snapshot(now).problem).reshape(-1, 4)[:, : now.dimension].ravel()
+        forces = accurate(of_snapshot(now).problem).x.reshape(-1, 4)[:, : now.dimension].ravel()
     return response(now.at, (now.force - now.at.bias + now.at.A.T @ forces)[:, None])[:, 0] + drift(now.at)
-
-
-def numbered(contacts: int) -> tuple[str, ...]:
-    return tuple(f"contact {i}" for i in range(contacts))
 
 
 def of_contact_problem(
     problem: ContactProblem,
-    contacts: tuple[str, ...],
+    contacts: tuple[str, ...] | None,  # their names
     law: Law,
     motion: ArrayLike | None,
     weights: ArrayLike | None,
@@ -257,7 +239,8 @@ def of_contact_problem(
     )
 
 
-def component_names(problem: ContactProblem, contacts: tuple[str, ...]) -> tuple[str, ...]:
+def component_names(problem: ContactProblem, contacts: tuple[str, ...] | None) -> tuple[str, ...]:
+    contacts = contacts or tuple(f"contact {i}" for i in range(problem.contacts))
     parts = ("normal", "tangent", "other tangent", "spin")[: problem.dimension]
     joints = tuple(f"joint row {j}" for j in range(problem.b.size))
     return tuple(f"{contact}, {part}" for contact in contacts for part in parts) + joints
@@ -266,13 +249,7 @@ def component_names(problem: ContactProblem, contacts: tuple[str, ...]) -> tuple
 def solved_motion(problem: ContactProblem) -> Vector:
     """v⁺ under Coulomb's law, over patches that of their limit surfaces."""
     formulation = LimitSurface(stabilisation=GAP) if problem.dimension == 4 else Coulomb(stabilisation=GAP)
-    return problem.velocity_after(formulation.impulses(problem, solved(formulation.pose(problem))))
-
-
-def solved(problem: Any) -> Vector:
-    """The answer of a problem, to ENOUGH at least."""
-    answer = solve(problem, tol=TOL)
-    return answer.x if answer.residual <= ENOUGH else answer.require().x
+    return problem.velocity_after(formulation.impulses(problem, accurate(formulation.pose(problem)).x))
 
 
 # the null space
@@ -285,8 +262,6 @@ def rank_of(matrix: Dense) -> int:
 
 def null_space(matrix: Dense) -> Dense:
     """Orthonormal columns with matrix @ columns = 0."""
-    if matrix.shape[1] == 0:
-        return np.zeros((0, 0))
     return np.linalg.svd(matrix)[2][rank_of(matrix) :].T
 
 
@@ -307,9 +282,7 @@ class Program:
 
     B: Dense  # (rank, m)   orthonormal rows
     y0: Vector
-    face: Face
-    lower: Vector  # (m,)   of y, in the same unit
-    upper: Vector
+    face: Face  # with bounds of y in the same unit
 
     @property
     def polyhedral(self) -> bool:
@@ -317,7 +290,7 @@ class Program:
 
     def violation(self, y: Vector, homogeneous: bool = False) -> float:
         """How far y is from being admissible; of a direction y, from being one that never leaves."""
-        target, low, high = self.B @ self.y0, self.lower, self.upper
+        target, low, high = self.B @ self.y0, self.face.lower, self.face.upper
         if homogeneous:
             target = np.zeros_like(target)
             low, high = (np.where(np.isfinite(bound), 0.0, bound) for bound in (low, high))
@@ -350,7 +323,8 @@ def programs(J: Dense, face: Face, y0: Vector) -> tuple[Program, float, Extremum
     """The admissible y around one of them, the size that they are divided by, and what minimises cᵀ y over them."""
     size = largest(y0)
     _, S, B = np.linalg.svd(J @ face.basis, full_matrices=False)
-    program = Program(B[RANK * S.max(initial=0.0) < S], y0 / size, face, face.lower / size, face.upper / size)
+    scaled = replace(face, lower=face.lower / size, upper=face.upper / size)
+    program = Program(B[RANK * S.max(initial=0.0) < S], y0 / size, scaled)
     return program, size, linear_program(program) if program.polyhedral else conic_program(program)
 
 
@@ -375,7 +349,7 @@ def linear_program(program: Program) -> Extremum:
         sides[2 * k : 2 * k + 2, first] = -mu
         sides[2 * k : 2 * k + 2, first + 1] = 1.0, -1.0
     b = program.B @ program.y0
-    bounds = np.column_stack([program.lower, program.upper])
+    bounds = np.column_stack([face.lower, face.upper])
     options = {"primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT}
 
     def minimise(c: Vector) -> Optimum:
@@ -385,14 +359,14 @@ def linear_program(program: Program) -> Extremum:
         if answer.status != 0:
             return Optimum(program.y0, np.nan, np.nan)
         dual = b @ answer.eqlin.marginals
-        for part, bound in ((answer.lower, program.lower), (answer.upper, program.upper)):
+        for part, bound in ((answer.lower, face.lower), (answer.upper, face.upper)):
             held = np.isfinite(bound)
             dual += part.marginals[held] @ bound[held]
         return Optimum(answer.x, float(answer.fun), float(dual))
 
     def receding(c: Vector) -> Vector:
         """A direction of the recession cone in a box, along which cᵀ y falls."""
-        low, high = (np.where(np.isfinite(bound), 0.0, s) for bound, s in ((program.lower, -1.0), (program.upper, 1.0)))
+        low, high = (np.where(np.isfinite(bound), 0.0, s) for bound, s in ((face.lower, -1.0), (face.upper, 1.0)))
         box = np.column_stack([low, high])
         answer = linprog(c, sides, np.zeros(len(sides)), program.B, 0 * b, box, "highs", options=options)
         return np.zeros(m) if answer.x is None else answer.x
@@ -402,25 +376,9 @@ def linear_program(program: Program) -> Extremum:
 
 def conic_program(program: Program) -> Extremum:
     """By Clarabel, set up once; only the objective changes."""
-    import clarabel
-
-    face, d, m = program.face, program.face.dimension, program.y0.size
-    eye = np.eye(m)
-    rows, right = [program.B], [program.B @ program.y0]
-    cones: list[Any] = [clarabel.ZeroConeT(len(program.B))]
-    low, high = np.isfinite(program.lower), np.isfinite(program.upper)
-    rows += [-eye[low], eye[high]]
-    right += [-program.lower[low], program.upper[high]]
-    cones.append(clarabel.NonnegativeConeT(int(low.sum() + high.sum())))
-    for first, mu in zip(face.cones, face.mu, strict=True):
-        block = -eye[first : first + d]
-        block[0] *= mu
-        rows.append(block)
-        right.append(np.zeros(d))
-        cones.append(clarabel.SecondOrderConeT(d))
-    exact = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), TIGHT)
-    none, table = sparse.csc_matrix((m, m)), np.vstack(rows)
-    solver = conic_solver(none, np.zeros(m), table, np.concatenate(right), cones, presolve_enable=False, **exact)
+    one = np.ones(program.y0.size)
+    within = program.face.conic(program.B, program.B @ program.y0, one)
+    solver = conic_solver(None, 0.0 * one, *within, exact=TIGHT, presolve_enable=False)
 
     def minimise(c: Vector) -> Optimum:
         solver.update(q=c)

@@ -1,4 +1,5 @@
-"""`existence(problem or world)`: is a solution guaranteed? solvers/existence.py for problems, here for worlds.
+"""`existence(problem or world)`: is a solution guaranteed? Of problems by solvers/existence.py, or of distributed
+contacts by limit_surface_existence.py beside it; here of worlds.
 
 Of a scene, a system or a robot: at acceleration level the contacts that touch, of which those that slide have their
 friction from the slip; then, and where contacts have patches, by the theorem of Trinkle and Pang, otherwise by a motion
@@ -20,9 +21,8 @@ from stickslip.engine.snapshot import World, closed, snapshot
 from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.limit_surface import LimitSurfaceProblem
-from stickslip.solvers.existence import Existence
-from stickslip.solvers.existence import existence as of_problem
-from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence
+from stickslip.solvers.existence import Existence, cone_existence
+from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence, limit_surface_existence
 
 
 @overload
@@ -62,3 +62,7 @@ def existence(
     if isinstance(posed, ConeProblem) and np.any(slip):
         return of_problem(of_snapshot(closed("existence", snapshot("existence", problem, q, v, force))).problem)
     return of_problem(posed)
+
+
+def of_problem(problem: ConeProblem | LimitSurfaceProblem) -> Existence | LimitSurfaceExistence:
+    return cone_existence(problem) if isinstance(problem, ConeProblem) else limit_surface_existence(problem)

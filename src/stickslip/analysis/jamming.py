@@ -151,9 +151,7 @@ class JamMap:
         """What was looked at, in words."""
         parts = [
             f"{name} from {shown(axis[0], unit)} to {shown(axis[-1], unit)} in {axis.size - 1} steps"
-            for (name, unit), axis in zip(
-                zip(self.family.ranges, self.family.units, strict=True), self.axes, strict=True
-            )
+            for name, unit, axis in zip(self.family.ranges, self.family.units, self.axes, strict=True)
         ]
         there = np.isfinite(self.mu_jam) | np.isinf(self.mu_jam)
         return f"{' and '.join(parts)}, {int(there.sum())} of {there.size} poses exist"
@@ -202,9 +200,17 @@ def jam_map(
     if line.last:
         del over[list(family.ranges)[-1]]
     if engine is None and out is None:
-        found = [line(**dict(zip(over, values, strict=True))) for values in itertools.product(*over.values())]
+        found: Any = [line(**dict(zip(over, values, strict=True))) for values in itertools.product(*over.values())]
     else:
-        found = swept(line, over, "threads" if engine is None else engine, workers, out, progress)
+        from stickslip.sweeps.sweep import FailedRuns, sweep
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FailedRuns)
+            way = "threads" if engine is None else engine
+            made = sweep(line, over, engine=way, workers=workers, out=out, progress=progress)
+        if made.failed.size:
+            raise InputError(made.reason(int(made.failed[0])))
+        found = made["value"]
     mu = np.array(found).reshape([axis.size for axis in axes])
     minima, edge = local_minima(family, axes, mu, contact, others)
     return JamMap(family, axes, mu, minima, edge, contact)
@@ -232,25 +238,6 @@ class Line:
         except Exception:  # it was made of functions, and by no call
             made = repr(family)
         return f"jam map of {family.name}, {family.ranges}, {asked}: {made}"
-
-
-def swept(
-    line: Line,
-    over: dict[str, list[float]],
-    engine: str | Executor,
-    workers: int | None,
-    out: str | os.PathLike[str] | None,
-    progress: bool | None,
-) -> Any:
-    """The lines of a map by a sweep."""
-    from stickslip.sweeps.sweep import FailedRuns, sweep
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FailedRuns)
-        found = sweep(line, over, engine=engine, workers=workers, out=out, progress=progress)
-    if found.failed.size:
-        raise InputError(found.reason(int(found.failed[0])))
-    return found["value"]
 
 
 def check_contacts(system: System, contact: Contact, held: Mapping[Any, How]) -> None:

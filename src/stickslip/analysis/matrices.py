@@ -52,7 +52,7 @@ from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given
 from stickslip.engine.arguments import seconds
 from stickslip.engine.arguments import world as world_kind
-from stickslip.engine.snapshot import Snapshot, World, closed, slips, snapshot
+from stickslip.engine.snapshot import Snapshot, World, closed, friction_sizes, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
@@ -97,12 +97,9 @@ class TrinkleMatrices:
     @property
     def matrix(self) -> Dense:
         """The LCP matrix."""
-        G, nc, nf = np.hstack([self.G_n, self.G_f]), self.psi.size, self.w_f.size
-        whole = np.zeros((2 * nc + nf, 2 * nc + nf))
-        whole[: nc + nf, : nc + nf] = G.T @ self.inverse @ G
-        whole[nc : nc + nf, nc + nf :] = self.E
-        whole[nc + nf :, :nc], whole[nc + nf :, nc : nc + nf] = self.U, -self.E.T
-        return whole
+        G, none = np.hstack([self.G_n, self.G_f]), np.zeros_like(self.U)
+        above = [G.T @ self.inverse @ G, np.vstack([none, self.E])]
+        return np.block([above, [np.hstack([self.U, -self.E.T]), none]])
 
     @property
     def vector(self) -> Vector:
@@ -137,7 +134,7 @@ def trinkle_matrices(
     two. Friction is the static one.
     """
     owner = "trinkle_matrices"
-    problem, names = named_problem(owner, world, dt, q, v, force)
+    problem, names = named_problem(owner, world, dt, q, v, force, None)
     refuse_bounded(owner, problem)
     d, nc = problem.dimension, problem.contacts
     D = polyhedral_directions(directions, d, offset)
@@ -176,8 +173,6 @@ def held_inverse(problem: ContactProblem, G: Dense) -> tuple[Dense, Vector]:
     """K and v* of (1)."""
     inverse = as_dense(problem.inverse)
     free = inverse @ problem.f
-    if not G.shape[1]:
-        return inverse, free
     back = inverse @ G
     S = np.linalg.pinv(G.T @ back + np.diag(problem.compliance), hermitian=True)
     return inverse - back @ S @ back.T, free - back @ S @ (G.T @ free + problem.b)
@@ -301,7 +296,7 @@ def lead_matrix(
     owner = "lead_matrix"
     stabilisation = RELAXATION if relaxed is True else relaxed or None
     formulation = Phantom(inertia, directions, stabilisation=stabilisation)
-    problem, names = named_problem(owner, world, dt, q, v, force)
+    problem, names = named_problem(owner, world, dt, q, v, force, None)
     if previous is not None:
         problem = replace(problem, previous=previous)
     rows = formulation.rows(problem)
@@ -426,7 +421,7 @@ def of_snapshot(now: Snapshot) -> DistributedContacts:
     slip = np.zeros((now.contacts, 3))
     slip[:, : now.dimension - 1] = slips(now)
     mu = np.where(slip.any(axis=1), now.mu_kinetic, now.mu)
-    problem = LimitSurfaceProblem((A + A.T) / 2, b, mu, now_sizes(now), slip)
+    problem = LimitSurfaceProblem((A + A.T) / 2, b, mu, sizes_in_space(now), slip)
     return DistributedContacts(now.names, now.at.M, J, problem.A, problem.b, problem)
 
 
@@ -442,11 +437,8 @@ def at_velocity_level(owner: str, world: World, q: Given, v: Given, force: Given
     w = padded(problem.w[:, None], nc, d)[:, 0]
     b = J.T @ v_star + w
     b[::4] += problem.gap / problem.h
-    e = np.zeros((nc, 3))
-    e[:, : min(d - 1, 2)] = 1.0
-    e[:, 2] = problem.patch if d == 4 else 0.0
     A = J.T @ K @ J
-    posed = LimitSurfaceProblem((A + A.T) / 2, b, problem.mu, e)
+    posed = LimitSurfaceProblem((A + A.T) / 2, b, problem.mu, sizes_in_space(problem))
     return DistributedContacts(names, as_dense(problem.M), J, posed.A, posed.b, posed)
 
 
@@ -457,8 +449,8 @@ def padded(rows: Dense, contacts: int, d: int) -> Dense:
     return whole.reshape(4 * contacts, -1)
 
 
-def now_sizes(now: Snapshot) -> Dense:
+def sizes_in_space(of: Snapshot | ContactProblem) -> Dense:
     """e (nc, 3) with zeros where a component is missing."""
-    e = np.zeros((now.contacts, 3))
-    e[:, : now.dimension - 1] = now.sizes
+    e = np.zeros((of.contacts, 3))
+    e[:, : of.dimension - 1] = friction_sizes(of)
     return e

@@ -109,8 +109,7 @@ class JammingDiagram:
         lines += [f"  {state}" for state in self.states]
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.describe()
+    __str__ = describe
 
 
 def window_kind(owner: str, field: str, value: Any) -> tuple[tuple[float, float], ...]:
@@ -186,15 +185,11 @@ def generalized_push(world: World, now: Snapshot, name: str, given: Push) -> Vec
         raise Refused(OWNER, f"body of {name}", body, f"one of {', '.join(world.names)}")
     index = world.body(str(getattr(body, "name", body))).index
     whole = np.zeros((len(world.names), 6))
-    whole[index, :3], whole[index, 3:] = vector(OWNER, f"force of {name}", force, 3), spun(name, torque)
+    whole[index, :3] = vector(OWNER, f"force of {name}", force, 3)
+    turn = np.atleast_1d(floats(OWNER, f"torque of {name}", torque))  # a number is one about y, of a planar scene
+    whole[index, 3:] = (0.0, turn[0], 0.0) if turn.size == 1 else vector(OWNER, f"torque of {name}", turn, 3)
     free = free_rows(compile_scene(world)[0])
     return whole[free.body, free.component]
-
-
-def spun(name: str, torque: Given) -> Vector:
-    """A torque in space; of a planar scene also as a number, about y."""
-    turn = np.atleast_1d(floats(OWNER, f"torque of {name}", torque))
-    return np.array([0.0, turn[0], 0.0]) if turn.size == 1 else vector(OWNER, f"torque of {name}", turn, 3)
 
 
 def checked_states(now: Snapshot, together: Any) -> list[tuple[int, ...]]:

@@ -162,8 +162,7 @@ class Solvability:
         head = words.get(self.count, f"{self.count:g} solutions")
         return "\n".join([f"{head} ({self.certificate})", *(f"  {solution}" for solution in self.solutions)])
 
-    def __str__(self) -> str:
-        return self.describe()
+    __str__ = describe
 
 
 @checked(slip=floats, q=vector, v=vector, force=vector, dt=seconds, directions=DIRECTIONS)
@@ -190,7 +189,12 @@ def solvability(
     if is_world(problem):
         if slip is not None:
             raise InputError("solvability: slip is given with a world, expected v, or the velocities of the scene")
-        return of_world(problem, q, v, force, dt, directions, max_nodes)  # type: ignore[arg-type]
+        posed, sliding, names = friction_problem("solvability", problem, q, v, force, dt)
+        if isinstance(posed, LimitSurfaceProblem):
+            found = searched(posed, sliding)
+        else:
+            found = solvability(posed, sliding, directions=directions, max_nodes=max_nodes)
+        return replace(found, names=names)
     if not isinstance(problem, ConeProblem):
         raise InputError(
             f"solvability: the problem is {shown(problem)}, expected a ConeProblem, a Scene, a System or a Robot"
@@ -214,17 +218,6 @@ def solvability_at(
 ) -> Solvability:
     """`solvability` of a system in generalized coordinates at acceleration level."""
     return solvability(system, q=q, v=v, force=force, directions=directions)
-
-
-def of_world(
-    world: World, q: Given, v: Given, force: Given, dt: float | None, directions: int, max_nodes: int
-) -> Solvability:
-    posed, slip, names = friction_problem("solvability", world, q, v, force, dt)
-    if isinstance(posed, LimitSurfaceProblem):
-        found = searched(posed, slip)
-    else:
-        found = solvability(posed, slip, directions=directions, max_nodes=max_nodes)
-    return replace(found, names=names)
 
 
 def friction_problem(
@@ -357,7 +350,7 @@ class Modes:
     directions: int  # of the friction of each
 
 
-def posed(problem: ConeProblem, slip: Dense, directions: int) -> Modes:
+def modes_of(problem: ConeProblem, slip: Dense, directions: int) -> Modes:
     d, nc = problem.dimension, problem.contacts
     slides = [bool(u_t.any()) for u_t in slip]
     resting = [i for i in range(nc) if not slides[i] and problem.mu[i] > 0]
@@ -384,7 +377,7 @@ def posed(problem: ConeProblem, slip: Dense, directions: int) -> Modes:
 
 
 def enumerated(problem: ConeProblem, slip: Dense, directions: int, max_nodes: int) -> Solvability:
-    modes = posed(problem, slip, directions)
+    modes = modes_of(problem, slip, directions)
     found = all_solutions(modes.lcp, max_nodes=max_nodes)
     pieces: list[tuple[Vector, Dense]] = [(z, np.zeros((z.size, 0))) for z in found.points]
     pieces += [(piece.point, piece.directions) for piece in found.continua]

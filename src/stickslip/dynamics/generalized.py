@@ -51,7 +51,6 @@ Given: TypeAlias = Any  # what a user's function returns: an array, or nested li
 DIFFERENCE = 1e-5  # largest change of a velocity coordinate in the central difference of A: error about 1e-10
 SYMMETRY = 1e-10  # of M, relative to its largest entry
 
-
 friction_of = either(instance(FrictionLaw), not_negative, expected="a number >= 0, or a FrictionLaw")
 
 
@@ -319,11 +318,6 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
         constraint_rate=rate,
         time=time,
     )
-
-
-def contact_names(system: System, at: Instant) -> tuple[str, ...]:
-    """Of the contacts of an instant."""
-    return tuple(contact.name for contact in system.contacts) if at.found is None else at.found.names
 
 
 def gap_of(contact: ContactPoint, q: Vector, time: float) -> float:

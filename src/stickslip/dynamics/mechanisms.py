@@ -21,8 +21,6 @@ from stickslip.remade import remade
 
 ARM_LENGTHS = (0.5, 0.5, 0.1)  # L₁, L₂, L₃   [m]
 ARM_HEIGHT = 0.6  # of the shoulder above the plane   [m]
-
-
 LENGTHS = several(3, "three positive lengths", positive)  # a kind of argument
 
 
@@ -114,9 +112,8 @@ def arm(
         θ1, θ2, θ3, _ = map(float, q)
         M12, M13, M23 = B12 * cos(θ1 - θ2), B13 * cos(θ1 - θ3), B23 * cos(θ2 - θ3)
         c1, c2, c3 = cos(θ1), cos(θ2), cos(θ3)
-        I_φ = (
-            B11 * c1 * c1 + B22 * c2 * c2 + B33 * c3 * c3 + 2 * (B12 * c1 * c2 + B13 * c1 * c3 + B23 * c2 * c3)
-        )  # (43)
+        across = B12 * c1 * c2 + B13 * c1 * c3 + B23 * c2 * c3
+        I_φ = B11 * c1 * c1 + B22 * c2 * c2 + B33 * c3 * c3 + 2 * across  # (43)
         return np.array([[B11, M12, M13, 0.0], [M12, B22, M23, 0.0], [M13, M23, B33, 0.0], [0.0, 0.0, 0.0, I_φ]])
 
     def bias(q, v):

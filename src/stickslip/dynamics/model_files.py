@@ -29,12 +29,7 @@ OVERLAP = 1e-6  # of links that belong together   [m]
 NO_INERTIA = 1e-13  # up to which an inertia is none   [kg m²]
 LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-9  # of moving bodies, where a file gives none   [kg, kg m²]
 MESHES = (".stl", ".obj", ".msh")  # that MuJoCo reads
-IN_URDF = {
-    "mass": ("value",),
-    "inertia": AXES,
-    "axis": ("xyz",),
-    "limit": ("lower", "upper"),
-}  # attributes that are numbers
+IN_URDF = {"mass": ("value",), "inertia": AXES, "axis": ("xyz",), "limit": ("lower", "upper")}  # that are numbers
 IN_MJCF = ("pos", "quat", "axis", "euler", "mass", "diaginertia", "fullinertia", "size", "fromto", "gravity")  # of all
 DECLARATION = re.compile(r"<\?xml.*?\?>", re.DOTALL)
 BASE, GROUND = "world", "ground"  # of a URDF, a link of this name is MuJoCo's world

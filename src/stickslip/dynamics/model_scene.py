@@ -37,11 +37,9 @@ def add_scene(mujoco: Any, spec: Any, scene: Scene) -> list[str]:
             body.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
         for i in np.flatnonzero(model.shape_body == b):
             add_shape(mujoco, spec, body, model, int(i), names[b])
-    moving = bool(state.velocity[: len(names)].any())
-    pushed = bool(model.force.any() or model.torque.any() or drives)
     said = (
-        (moving, "velocities of the scene's bodies left out: give v"),
-        (pushed, "forces on the scene's bodies left out: give force"),
+        (state.velocity[: len(names)].any(), "velocities of the scene's bodies left out: give v"),
+        (model.force.any() or model.torque.any() or drives, "forces on the scene's bodies left out: give force"),
     )
     return [sentence for condition, sentence in said if condition]
 
@@ -60,14 +58,6 @@ def refuse(scene: Scene, model: Model) -> None:
 
 def add_shape(mujoco: Any, spec: Any, body: Any, model: Model, i: int, name: str) -> None:
     """One geom; of a hull, with its corners as a mesh."""
-    kinds = {
-        Shape.PLANE: mujoco.mjtGeom.mjGEOM_PLANE,
-        Shape.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE,
-        Shape.BOX: mujoco.mjtGeom.mjGEOM_BOX,
-        Shape.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
-        Shape.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER,
-        Shape.HULL: mujoco.mjtGeom.mjGEOM_MESH,
-    }
     shape, material = Shape(int(model.shape[i])), int(model.shape_material[i])
     own = model.friction_static[material, material]
     patch, bounce = model.patch[material, material], model.restitution[material, material]
@@ -82,7 +72,7 @@ def add_shape(mujoco: Any, spec: Any, body: Any, model: Model, i: int, name: str
         mesh = {"meshname": own_name}
     body.add_geom(
         name=own_name,
-        type=kinds[shape],
+        type=getattr(mujoco.mjtGeom, f"mjGEOM_{'MESH' if shape == Shape.HULL else shape.name}"),
         **mesh,
         size=[0.0, 0.0, 1.0] if shape == Shape.PLANE else model.shape_size[i].tolist(),
         pos=model.shape_position[i].tolist(),

@@ -58,14 +58,7 @@ from stickslip.checks import (
     whole,
 )
 from stickslip.checks import path as file_path
-from stickslip.dynamics.generalized import (
-    DIFFERENCE,
-    Constraint,
-    ContactPoint,
-    Found,
-    GeneralizedSystem,
-    Instant,
-)
+from stickslip.dynamics.generalized import DIFFERENCE, Constraint, ContactPoint, Found, GeneralizedSystem, Instant
 from stickslip.dynamics.model_files import OWNER, compiled, part_links, read_spec
 from stickslip.dynamics.model_rows import (
     BOUNCE,
@@ -98,7 +91,8 @@ STIFF = 0.25  # h² k / M from which a spring is taken at the end of the step
 RECOVERY = 0.2  # share of the error of an equality constraint that a step takes back
 NEAR = 1e-3  # contacts this far apart are found whatever moves   [m]
 NEAR_LIMIT = 1e-2  # limits this far away are found whatever moves   [rad, m]
-NO_CONTACTS = np.zeros((0, 1)), np.zeros((0, 2), np.int32), (0,) * 8  # as `contact_memory` has them
+CONTACT_FIELDS = "dist", "includemargin", "pos", "frame", "friction", "solref", "geom", "dim"  # that are asked for
+NO_CONTACTS = np.zeros((0, 1)), np.zeros((0, 2), np.int32), (0,) * len(CONTACT_FIELDS)  # as `contact_memory` has them
 SOFT_FLAGS = ("mjENBL_SLEEP", "mjENBL_IPC", "mjENBL_SPECULATIVE", "mjENBL_OVERRIDE")  # of MuJoCo's own solver
 
 
@@ -215,11 +209,8 @@ class LoadedModel:
     def keyframe(self, name: str | int) -> Vector:
         """(p,) the coordinates of a keyframe of the file, by its name, or its number where it has none."""
         name = either(text, whole, expected="the name of a keyframe")(self.name, "keyframe", name)
-        known = [self.model.key(i).name or str(i) for i in range(self.model.nkey)]
-        if str(name) not in known:
-            listed = ", ".join(known) or "none, for the file has no keyframes"
-            raise InputError(f"{self.name}: keyframe is {name!r}, expected one of {listed}")
-        return np.array(self.model.key_qpos[known.index(str(name))])
+        known = tuple(self.model.key(i).name or str(i) for i in range(self.model.nkey))
+        return np.array(self.model.key_qpos[self._index("keyframe", name, known, "no keyframes")])
 
     @checked(joints=mapping)
     def pose(self, joints: Mapping[str, float] | None = None, start: ArrayLike | None = None) -> Vector:
@@ -232,25 +223,25 @@ class LoadedModel:
     @checked(joint=text)
     def coordinate(self, joint: str) -> int:
         """The place of a hinge or slider in q."""
-        if joint not in self.joints:
-            raise InputError(f"{self.name}: joint is {joint!r}, expected one of {', '.join(self.joints)}")
-        index = self.joints.index(joint)
+        index = self._index("joint", joint, self.joints)
         if self.model.jnt_type[index] < 2:
             raise InputError(f"{self.name}: joint is {joint!r}, expected a hinge or a slider")
         return int(self.model.jnt_qposadr[index])
 
     def actuator(self, name: str) -> int:
         """The place of an actuator in the controls."""
-        if text(self.name, "actuator", name) not in self.actuators:
-            known = ", ".join(self.actuators) or "none, for the file has none"
-            raise InputError(f"{self.name}: actuator is {name!r}, expected one of {known}")
-        return self.actuators.index(name)
+        return self._index("actuator", text(self.name, "actuator", name), self.actuators)
 
     def body(self, name: str) -> int:
         """The number of a body."""
-        if text(self.name, "body", name) not in self.bodies:
-            raise InputError(f"{self.name}: body is {name!r}, expected one of {', '.join(self.bodies)}")
-        return self.bodies.index(name)
+        return self._index("body", text(self.name, "body", name), self.bodies)
+
+    def _index(self, what: str, name: str | int, known: tuple[str, ...], none: str = "none") -> int:
+        """The number of a name among those that are known."""
+        if str(name) not in known:
+            listed = ", ".join(known) or f"none, for the file has {none}"
+            raise InputError(f"{self.name}: {what} is {name!r}, expected one of {listed}")
+        return known.index(str(name))
 
     # a System
 
@@ -262,7 +253,9 @@ class LoadedModel:
     @cached_property
     def constraint(self) -> Constraint | None:
         """The equality constraints of the file that are active at the start."""
-        return Constraint(self.here.held, self.here.held_error) if self.original.eq_active0.any() else None
+        if not self.original.eq_active0.any():
+            return None
+        return Constraint(lambda q: self.here.constraints(q)[0], lambda q: self.here.constraints(q)[1])
 
     def mass(self, q: Vector) -> Dense:
         self.here.place(q)
@@ -299,29 +292,18 @@ class LoadedModel:
             ahead, behind = (here.look(self.moved(q, s * e * v), v) for s in (1.0, -1.0))
             drift = contact_drift(now, ahead, behind, v, e)
             constraint_drift = (ahead.rows[:m] - behind.rows[:m]) @ v / (2 * e)
+        found = {name: getattr(now, name) for name in ("mu", "restitution", "patch", "place", "spin")}
         return Instant(
-            q=now.q,
-            v=now.v,
-            M=now.M,
+            **{name: getattr(now, name) for name in ("q", "v", "M", "A", "gap")},
             bias=-now.force,
-            A=now.A,
             drift=drift,
-            gap=now.gap,
             G=now.rows[:m],
             constraint_error=now.error[:m],
             constraint_drift=constraint_drift,
             w=np.zeros(len(now.A)),
             constraint_rate=np.zeros(m),
             time=time,
-            found=Found(
-                names=self.contact_names(now.geom),
-                mu=now.mu,
-                restitution=now.restitution,
-                patch=now.patch,
-                place=now.place,
-                spin=now.spin,
-                others=self.row_words(now, m),
-            ),
+            found=Found(names=self.contact_names(now.geom), others=self.row_words(now, m), **found),
         )
 
     def contact_names(self, geom: Indices) -> tuple[str, ...]:
@@ -426,9 +408,11 @@ class Run:
         self.ignore_contacts = int(m.opt.disableflags) | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self.find_contacts = int(m.opt.disableflags)
         self.gaps = np.array(loaded.original.geom_gap), np.array(loaded.original.pair_gap)
-        self.springs, self.spring_dof = springs_of(m)
+        sprung = np.flatnonzero((m.jnt_stiffness > 0) & (m.jnt_type >= 2))  # hinges and sliders
+        self.springs, self.spring_dof = m.jnt_stiffness[sprung], m.jnt_dofadr[sprung].astype(np.int64)
         self.damping = np.array(m.dof_damping)
-        self.servo, self.cords = implicit_servos(mujoco, m), implicit_tendons(mujoco, m)
+        self.servo = implicit_servos(mujoco, m)
+        self.cords = np.array(m.tendon_damping) if is_implicit(mujoco, m) and m.tendon_damping.any() else None
         self.none = np.zeros((0, 0))
         self.time = 0.0
         self.forget()
@@ -505,15 +489,11 @@ class Run:
     def look(self, q: ArrayLike, v: ArrayLike, h: float = 0.0) -> Now:
         """All that a step of size h needs from (q, v)."""
         self.place(q, v)
-        return self.now(h)
-
-    def now(self, h: float) -> Now:
-        """The same where `place` has put it."""
         self.find(h)
         return self.gathered()
 
     def find(self, h: float) -> None:
-        """MuJoCo's part of it: contacts that a step of size h may close, constraints, forces."""
+        """MuJoCo's part of it where `place` has put it: contacts that such a step may close, constraints, forces."""
         m, d, mj = self.model, self.data, self.mujoco
         half = 0.5 * (NEAR + reach(d.qvel, h, *self.motion))  # MuJoCo adds those of the two geoms
         np.add(self.gaps[0], half, out=self.geom_gap)
@@ -546,9 +526,11 @@ class Run:
         memory, words, fields = contact_memory(d.contact) if d.ncon else NO_CONTACTS
         return contact_rows(memory, words, fields, d.ncon, self.geom_body, self.tree, d.subtree_com, d.cdof)
 
-    def constraints(self) -> tuple[Dense, Vector]:
-        """Rows and errors of the equality constraints."""
+    def constraints(self, q: Vector) -> tuple[Dense, Vector]:
+        """Rows and errors of the equality constraints at q."""
         d, n = self.data, self.model.nv
+        self.place(q)
+        self.mujoco.mj_makeConstraint(self.model, d)
         return np.array(d.efc_J[: d.ne * n]).reshape(-1, n), np.array(d.efc_pos[: d.ne])
 
     # a step
@@ -598,17 +580,6 @@ class Run:
 
     # as functions of q
 
-    def held(self, q: Vector) -> Dense:
-        """G(q) of the equality constraints."""
-        self.place(q)
-        self.mujoco.mj_makeConstraint(self.model, self.data)
-        return self.constraints()[0]
-
-    def held_error(self, q: Vector) -> Vector:
-        self.place(q)
-        self.mujoco.mj_makeConstraint(self.model, self.data)
-        return self.constraints()[1]
-
     def contact_point(self, point: FramePoint) -> ContactPoint:
         """A point of a body that may touch a plane."""
         body, axes = self.loaded.body(point.frame), contact_axes(point)
@@ -632,16 +603,7 @@ class Run:
 def contact_memory(found: Any) -> tuple[Any, Any, Any]:
     """MuJoCo's contacts, of which there is at least one, as an array of numbers and one of integers, with a row each,
     and where in a row is what; nothing is copied."""
-    fields = (
-        found.dist,
-        found.includemargin,
-        found.pos,
-        found.frame,
-        found.friction,
-        found.solref,
-        found.geom,
-        found.dim,
-    )
+    fields = [getattr(found, name) for name in CONTACT_FIELDS]
     first = fields[0]
     size = first.strides[0] // first.itemsize
     memory = np.lib.stride_tricks.as_strided(first, (len(first), size), (first.strides[0], first.itemsize))
@@ -661,20 +623,9 @@ def body_sizes(m: Any) -> Vector:
     return size
 
 
-def springs_of(m: Any) -> tuple[Vector, Indices]:
-    """Stiffness of the hinges and sliders that have springs, and their degrees of freedom."""
-    sprung = np.flatnonzero((np.asarray(m.jnt_stiffness) > 0) & (np.asarray(m.jnt_type) >= 2))
-    return np.array(m.jnt_stiffness[sprung], float), np.array(m.jnt_dofadr[sprung], np.int64)
-
-
 def is_implicit(mujoco: Any, m: Any) -> bool:
     """Does the file ask for an implicit integrator?"""
     return m.opt.integrator in (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
-
-
-def implicit_tendons(mujoco: Any, m: Any) -> Vector | None:
-    """The damping of tendons, where it is taken at the end of a step."""
-    return np.array(m.tendon_damping) if is_implicit(mujoco, m) and m.tendon_damping.any() else None
 
 
 def implicit_servos(mujoco: Any, m: Any) -> tuple[Vector, Vector] | None:

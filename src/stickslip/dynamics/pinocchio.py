@@ -110,6 +110,13 @@ class Robot(Remade):
     def velocities(self) -> int:
         return int(self.model.nv)
 
+    @property
+    def pin(self) -> Any:
+        """Pinocchio itself."""
+        import pinocchio
+
+        return pinocchio
+
     @cached_property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints that move."""
@@ -121,32 +128,22 @@ class Robot(Remade):
         return np.triu(np.ones((self.velocities, self.velocities), bool))
 
     def mass(self, q: Vector) -> Dense:
-        import pinocchio as pin
-
-        upper = np.reshape(pin.crba(self.model, self.data, q), (self.velocities, self.velocities))
+        upper = np.reshape(self.pin.crba(self.model, self.data, q), (self.velocities, self.velocities))
         return np.where(self.above, upper, upper.T)
 
     def bias(self, q: Vector, v: Vector) -> Vector:
-        import pinocchio as pin
-
-        return np.array(pin.nonLinearEffects(self.model, self.data, q, v))
+        return np.array(self.pin.nonLinearEffects(self.model, self.data, q, v))
 
     def velocity_map(self, q: Vector) -> Dense:
-        import pinocchio as pin
-
-        return np.reshape(pin.tangentMap(self.model, q), (self.coordinates, self.velocities))
+        return np.reshape(self.pin.tangentMap(self.model, q), (self.coordinates, self.velocities))
 
     def moved(self, q: Vector, displacement: Vector) -> Vector:
-        import pinocchio as pin
-
-        return np.array(pin.integrate(self.model, q, displacement))
+        return np.array(self.pin.integrate(self.model, q, displacement))
 
     @checked(joints=mapping)
     def pose(self, joints: Mapping[str, float] | None = None) -> Vector:
         """q with these joints at these angles or travels (rad, m), the others neutral."""
-        import pinocchio as pin
-
-        q = np.array(pin.neutral(self.model))
+        q = np.array(self.pin.neutral(self.model))
         for name, value in (joints or {}).items():
             self.set_joint(q, text("pose", "joints", name), number("pose", f"joints[{name!r}]", value))
         return q

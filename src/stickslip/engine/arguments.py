@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
+from typing import Any, TypeGuard
 
 from stickslip.checks import (
     Kind,
@@ -23,7 +23,7 @@ from stickslip.checks import (
     vector,
     wholes,
 )
-from stickslip.dynamics.generalized import is_system
+from stickslip.dynamics.generalized import System, is_system
 from stickslip.errors import InputError
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.scene.scene import Scene
@@ -37,7 +37,7 @@ MOST_SECONDS = 1e6  # for an adaptive integrator
 FORCE = either(function, vector, expected="generalized forces, or a function of (t, q, v)")
 
 
-def is_world(given: object) -> bool:
+def is_world(given: object) -> TypeGuard[Scene | System]:
     """Is this a scene or a system, rather than a problem or a matrix?"""
     return isinstance(given, Scene) or is_system(given)
 

@@ -83,8 +83,7 @@ def integrate_system(
     softness = speed / np.sqrt(contact.stiffness / np.trace(start.M))  # an overlap that matters
     scale = np.repeat([min(1.0, softness), speed, speed, speed**2], sizes)
     steps = np.repeat(small_steps(speed, softness, contact), sizes[:2])
-    derivative = central_derivative(rate, steps)
-    run = integrated("integrate_system", rate, duration, y0, method, rtol, rtol * scale, derivative)
+    run = integrated("integrate_system", rate, duration, y0, method, rtol, scale, steps)
     names, told = tuple(point.name for point in system.contacts), in_words(contact, method, rtol)
     header = Header.of_system(system, names, len(start.G), planar=start.dimension == 2, springs=True, **told)
     return PenaltyRun(recorded(system, contact, header, run.t, run.y.T, sizes), system, contact)
@@ -120,13 +119,14 @@ def central_derivative(rate: Callable[[float, Vector], Vector], steps: Vector) -
 
 
 def integrated(
-    owner: str, rate: Any, duration: float, y0: Vector, method: str, rtol: float, atol: Vector, derivative: Any
+    owner: str, rate: Any, duration: float, y0: Vector, method: str, rtol: float, scale: Vector, steps: Vector
 ) -> Any:
-    """What solve_ivp found, which has come to the end."""
+    """What solve_ivp found, which has come to the end; `steps` are those of `central_derivative`."""
     from scipy.integrate import solve_ivp
 
+    derivative = central_derivative(rate, steps)
     try:
-        run = solve_ivp(rate, (0.0, duration), y0, method, rtol=rtol, atol=atol, jac=derivative)
+        run = solve_ivp(rate, (0.0, duration), y0, method, rtol=rtol, atol=rtol * scale, jac=derivative)
     except np.linalg.LinAlgError as error:
         raise IntegrationFailed(f"{owner}: {method} met a matrix without an inverse ({error})") from None
     except ValueError as error:

@@ -19,7 +19,7 @@ from stickslip.checks import checked, instance, one_of, positive
 from stickslip.dynamics.joints import JointRows, joint_rows, room_for_joints
 from stickslip.engine.arguments import SCENE, spring_seconds
 from stickslip.engine.engine import Engine
-from stickslip.engine.integrate import Method, central_derivative, in_words, integrated, small_steps
+from stickslip.engine.integrate import Method, in_words, integrated, small_steps
 from stickslip.engine.recorder import Header, Recorder
 from stickslip.engine.rows import FOUND
 from stickslip.engine.snapshot import (
@@ -64,8 +64,7 @@ def integrate_scene(
     counts = 7 * len(sprung.arrays.model.kind), sprung.free.size
     scale = np.repeat([min(1.0, softness), speed], counts)
     steps = np.repeat(small_steps(speed, softness, contact), counts)
-    derivative = central_derivative(sprung.rate, steps)
-    run = integrated(OWNER, sprung.rate, duration, y0, method, rtol, rtol * scale, derivative)
+    run = integrated(OWNER, sprung.rate, duration, y0, method, rtol, scale, steps)
     return sprung.recorded(run.t, run.y.T, method, rtol)
 
 
@@ -110,7 +109,8 @@ class Sprung:
         quaternion = y[3 * n : 7 * n].reshape(n, 4)
         velocity = prescribed(self.arrays.model, start.velocity).copy()
         velocity[free.body, free.component] = y[7 * n :]
-        state = State(y[: 3 * n].reshape(n, 3).copy(), quaternion / length(quaternion), velocity)
+        quaternion = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+        state = State(y[: 3 * n].reshape(n, 3).copy(), quaternion, velocity)
         self.arrays.drives.prescribe(t, state)
         return state
 
@@ -203,10 +203,6 @@ class Sprung:
             "state": np.where(slides, ContactState.SLIP, ContactState.STICK),
             "tangent": rows.frame[on, 1].copy(),
         }
-
-
-def length(quaternion: Dense) -> Dense:
-    return np.asarray(np.linalg.norm(quaternion, axis=1, keepdims=True))
 
 
 def spun(spin: Dense, quaternion: Dense) -> Dense:

@@ -92,30 +92,20 @@ def through_jam(
             f"through_jam: contact {contact} does not slide, expected one that slides in its locking sector"
         )
     process = Process.of(now, slip_speed)
-    if not process.rates(process.start)[0] < 0:
+    if not process.rate(process.start)[0] < 0:
         raise InputError(
             f"through_jam: contact {contact} slides along {now.u[0, 1:].tolist()} outside its locking sector, expected "
             f"one that jams"
         )
     d, size = process.d, process.start.size
-
-    def rate(P: float, y: Vector) -> Vector:
-        return process.rate(y)
-
-    def returned(P: float, y: Vector) -> float:
-        return float(y[0])
-
     y0 = np.concatenate([process.start, np.zeros(size + 2)])
     impulse_scale = scale(process.W, process.start)
-    times, path = until(rate, y0, 0.0, returned, impulse_scale)
+    times, path = until(process.rate, y0, 0.0, lambda y: y[0], impulse_scale)
     compression = len(times) - 1
     taken = path[-1, -2]
     if restitution > 0:
-
-        def given_back(P: float, y: Vector) -> float:
-            return float(y[-2] - (1 - restitution**2) * taken)
-
-        more, after = until(rate, path[-1], times[-1], given_back, impulse_scale)
+        left = (1 - restitution**2) * taken
+        more, after = until(process.rate, path[-1], times[-1], lambda y: y[-2] - left, impulse_scale)
         times, path = np.concatenate([times, more[1:]]), np.vstack([path, after[1:]])
     impulses = path[-1, size : 2 * size]
     v_after = now.at.v + process.moved @ impulses
@@ -169,11 +159,6 @@ class Process:
             F[d * i + 1 : d * (i + 1), i] = -self.mu[i] * slip / length
         return F
 
-    def rates(self, u: Vector, F: Dense | None = None) -> Vector:
-        """du/dP."""
-        F = self.forces(u) if F is None else F
-        return self.W @ (F @ self.pushes(u, F))
-
     def pushes(self, u: Vector, F: Dense) -> Vector:
         """(1, r) of (2)."""
         r = np.zeros(self.mu.size)
@@ -187,7 +172,7 @@ class Process:
         return r
 
     def rate(self, y: Vector) -> Vector:
-        """Of u, the impulses, and the works of the normal force that jams and of all friction."""
+        """Of u, with which y begins, the impulses, and the works of the normal force that jams and of all friction."""
         size, d = self.start.size, self.d
         u = y[:size]
         F = self.forces(u)
@@ -253,14 +238,16 @@ def scale(W: Dense, u: Vector) -> float:
 
 
 def until(
-    rate: Callable[[float, Vector], Vector], y0: Vector, start: float, event: Any, impulse: float
+    rate: Callable[[Vector], Vector], y0: Vector, start: float, mark: Callable[[Vector], float], impulse: float
 ) -> tuple[Vector, Dense]:
-    """Integrate until the event, a function of (P, y), grows through zero."""
+    """Integrate until the mark, a function of y, grows through zero."""
     from scipy.integrate import solve_ivp
 
+    event: Any = lambda P, y: float(mark(y))  # noqa: E731  # with attributes
     event.terminal, event.direction = True, 1.0
     speed = float(np.linalg.norm(y0)) or 1.0
-    run = solve_ivp(rate, (start, start + FAR * impulse), y0, "Radau", rtol=RTOL, atol=RTOL * speed, events=event)
+    span, atol = (start, start + FAR * impulse), RTOL * speed
+    run = solve_ivp(lambda P, y: rate(y), span, y0, "Radau", rtol=RTOL, atol=atol, events=event)
     if run.status != 1:
         raise IntegrationFailed("through_jam: the contact is compressed without end: friction never lets it come back")
     return run.t, run.y.T

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
 from stickslip.engine.names import value_of
 from stickslip.engine.recorder import MODEL, SCENE, Checkpoint, Record, Recorder, own_version
-from stickslip.engine.running import count_steps, recorded, told
+from stickslip.engine.running import Chunk, count_steps, recorded, told
 from stickslip.engine.simulate import Run, digest, memory_of
-from stickslip.engine.steppers import Control, How, ModelStepper, Stepper, stepper_of
+from stickslip.engine.steppers import How, ModelStepper, Stepper, stepper_of
 from stickslip.engine.systems import Force, chunks, tell_unrecovered
 from stickslip.engine.target import being_written, is_locked
 from stickslip.engine.trajectory import Trajectory
@@ -49,7 +49,7 @@ def resume(
     friction: Formulation | None = None,
     solver: str | Solver | None = None,
     force: Force | None = None,
-    control: Control | None = None,
+    control: Force | None = None,
     progress: bool | None = None,
     threads: int = 1,
 ) -> Trajectory:
@@ -87,17 +87,23 @@ def resume(
             raise InputError(f"resume: control is given for {name}, expected it for a model with actuators only")
         if threads != 1 and header.world != SCENE:
             raise InputError(f"resume: threads is {threads!r} for the run of a system, expected it for a scene only")
-        if header.world == SCENE:
-            goes_on = ready_scene(name, record, checkpoint, world, formulation, method, force, threads)
-        else:
-            goes_on = ready_system(name, record, checkpoint, world, formulation, method, force, control)
+        given = name, record, checkpoint, world, formulation, method, force
+        ready = ready_scene(*given, threads) if header.world == SCENE else ready_system(*given, control)
         if steps > record.steps:
             longer = replace(record, header=replace(header, duration=float(seconds)))
-            return goes_on(longer, steps, path, progress)
+            recorder = Recorder.after(longer, path)
+            goes_on = recorded(recorder, ready.chunks(steps), steps, progress, ready.trajectory)
+            tell_unrecovered(ready.stepper, steps)
+            return told(goes_on)
     return Trajectory.load(path)
 
 
-GoesOn = Callable[[Record, int, "str | os.PathLike[str]", "bool | None"], Trajectory]
+class Ready(NamedTuple):
+    """What goes on with a run: its chunks up to so many steps, the trajectory of a record, and what steps a system."""
+
+    chunks: Callable[[int], Iterator[Chunk]]
+    trajectory: Callable[[Record], Trajectory]
+    stepper: Stepper | None = None
 
 
 def same_value(name: str, field: str, text: str, given: Any) -> Any:
@@ -117,7 +123,7 @@ def same_value(name: str, field: str, text: str, given: Any) -> Any:
 def ready_scene(
     name: str, record: Record, checkpoint: Checkpoint, world: Any, formulation: Formulation, solver: Any, force: Any,
     threads: int,
-) -> GoesOn:  # fmt: skip
+) -> Ready:  # fmt: skip
     header = record.header
     if force is not None:
         raise InputError("resume: force is given for a scene, expected it for a system only")
@@ -135,22 +141,15 @@ def ready_scene(
     )  # fmt: skip
     last = State(*(record.read(column, record.steps, record.steps + 1)[0] for column in State._fields))
     memory, inside = memory_of(checkpoint)
-    watch = watch_for(header.watch or None, inside)
-
-    def goes_on(longer: Record, steps: int, path: str | os.PathLike[str], progress: bool | None) -> Trajectory:
-        if record.steps:
-            engine.go_on(last, memory, record.steps)
-        recorder = Recorder.after(longer, path)
-        chunks = Run(engine, scene.names, watch).chunks(steps)
-        return told(recorded(recorder, chunks, steps, progress, Trajectory))
-
-    return goes_on
+    if record.steps:
+        engine.go_on(last, memory, record.steps)
+    return Ready(Run(engine, scene.names, watch_for(header.watch or None, inside)).chunks, Trajectory)
 
 
 def ready_system(
     name: str, record: Record, checkpoint: Checkpoint, world: Any, formulation: Formulation, solver: Any, force: Any,
     control: Any,
-) -> GoesOn:  # fmt: skip
+) -> Ready:  # fmt: skip
     header, made, memory = record.header, record.steps, checkpoint.contacts
     if world is None:
         raise InputError(f"resume: world is None, but {name} is a run of the system {header.name!r}; expected it again")
@@ -175,23 +174,15 @@ def ready_system(
     if made:
         stepper.recall(memory)
     watch = watch_for(header.watch or None, set(np.flatnonzero(memory["memory/inside"]).tolist()))
-
-    def goes_on(longer: Record, steps: int, path: str | os.PathLike[str], progress: bool | None) -> Trajectory:
-        recorder, further = Recorder.after(longer, path), chunks(stepper, longer.header, watch, steps)
-        run = recorded(recorder, further, steps, progress, stepper.trajectory)
-        tell_unrecovered(system, stepper, steps)
-        return told(run)
-
-    return goes_on
+    return Ready(lambda steps: chunks(stepper, header, watch, steps), stepper.trajectory, stepper)
 
 
 def same_world(record: Record, stepper: Stepper) -> bool:
     """Is a system what the file says that it was in the end?"""
-    header, system = record.header, stepper.system
+    header = record.header
     if isinstance(stepper, ModelStepper):
-        return system.digest == header.digest
+        return stepper.system.digest == header.digest
     now = stepper.state()
-    same = all(
-        np.array_equal(now[name], record.read(name, record.steps, record.steps + 1)[0]) for name in ("gap", "kinetic")
-    )
-    return same and stepper.names() == header.names and system.name == header.name
+    ends = {name: record.read(name, record.steps, record.steps + 1)[0] for name in ("gap", "kinetic")}
+    same = all(np.array_equal(now[name], end) for name, end in ends.items())
+    return same and stepper.names() == header.names and stepper.system.name == header.name

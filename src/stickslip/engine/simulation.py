@@ -35,14 +35,7 @@ from stickslip.engine.running import MOST_STEPS as MOST
 from stickslip.engine.running import in_words, not_finite
 from stickslip.engine.simulate import columns_of, contacts_of, engine_of, failure
 from stickslip.engine.threads import one_thread
-from stickslip.engine.trajectory import (
-    ContactTable,
-    Named,
-    index_of,
-    kinetic_energy,
-    potential_energy,
-    table_of,
-)
+from stickslip.engine.trajectory import ContactTable, Named, index_of, kinetic_energy, potential_energy, table_of
 from stickslip.errors import InputError, RunFailed
 from stickslip.friction.formulation import Formulation, Scheme
 from stickslip.scene.compile import StateView

@@ -89,32 +89,28 @@ class Snapshot:
 
     @property
     def sizes(self) -> Dense:
-        """(nc, d - 1) e of each friction component: 1 along tangents, the patch for spin."""
-        e = np.ones((self.contacts, self.dimension - 1))
-        if self.dimension == 4:
-            e[:, 2] = self.patch
-        return e
+        """(nc, d - 1) e of each friction component."""
+        return friction_sizes(self)
 
     def keep(self, contacts: Sequence[int] | NDArray[Any]) -> Snapshot:
         """The same with some of the contacts."""
         chosen, d = np.asarray(contacts, np.int64), self.dimension
         rows = (d * chosen[:, None] + np.arange(d)).ravel()
         at = replace(self.at, A=self.at.A[rows], drift=self.at.drift[rows], w=self.at.w[rows], gap=self.at.gap[chosen])
-        return replace(
-            self,
-            at=at,
-            mu=self.mu[chosen],
-            mu_kinetic=self.mu_kinetic[chosen],
-            patch=self.patch[chosen],
-            stiffness=self.stiffness[chosen],
-            names=tuple(self.names[i] for i in chosen),
-            pairs=tuple(self.pairs[i] for i in chosen) if self.pairs else (),
-        )
+        arrays = {name: getattr(self, name)[chosen] for name in ("mu", "mu_kinetic", "patch", "stiffness")}
+        names, pairs = tuple(self.names[i] for i in chosen), tuple(self.pairs[i] for i in chosen) if self.pairs else ()
+        return replace(self, at=at, names=names, pairs=pairs, **arrays)
 
 
-def snapshot(
-    owner: str, world: World, q: Given = None, v: Given = None, force: Given = None, time: float = 0.0
-) -> Snapshot:
+def friction_sizes(of: Snapshot | ContactProblem) -> Dense:
+    """(nc, d - 1) e of each friction component: 1 along tangents, the patch for spin."""
+    e = np.ones((of.contacts, of.dimension - 1))
+    if of.dimension == 4:
+        e[:, 2] = of.patch
+    return e
+
+
+def snapshot(owner: str, world: World, q: Given = None, v: Given = None, force: Given = None) -> Snapshot:
     """A world at one instant: a scene as it stands, a system at (q, v) with applied forces."""
     if isinstance(world, Scene):
         refuse_state(owner, q=q, v=v, force=force)
@@ -122,7 +118,7 @@ def snapshot(
     world_kind(owner, "world", world)
     if q is None:
         raise InputError(f"{owner}: q is missing, expected the coordinates of {world.name!r}")
-    return of_system(world, q, v, force, time)
+    return of_system(world, q, v, force)
 
 
 def has_patches(world: World) -> bool:
@@ -130,20 +126,20 @@ def has_patches(world: World) -> bool:
     return isinstance(world, Scene) and not world.planar and bool((compile_scene(world)[0].patch > 0).any())
 
 
-def of_system(system: System, q: Given, v: Given, force: Given, time: float) -> Snapshot:
-    at = evaluate(system, q, v, time)
+def of_system(system: System, q: Given, v: Given, force: Given) -> Snapshot:
+    at = evaluate(system, q, v)
     applied = np.zeros(at.v.size) if force is None else vector(system.name, "force", force, at.v.size)
     if at.found is not None:
         return of_found(system, at, at.found, applied)
     points = system.contacts
-    if at.dimension < 4 and any(point.patch > 0 for point in points):
-        name = next(point.name for point in points if point.patch > 0)
-        raise InputError(f"{system.name}: contact {name!r} has a patch but no row for spin, expected a point contact")
+    wide = next((point.name for point in points if point.patch > 0), None)
+    if at.dimension < 4 and wide is not None:
+        raise InputError(f"{system.name}: contact {wide!r} has a patch but no row for spin, expected a point contact")
     return Snapshot(
         name=system.name,
         at=at,
         force=applied,
-        **frictions(system, at, places_of(system, at), time),
+        **frictions(system, at, places_of(system, at), at.time),
         patch=np.array([point.patch for point in points], np.float64),
         stiffness=np.array([(p.stiffness, p.stiffness_tangent) for p in points], np.float64).reshape(-1, 2),
         names=tuple(f"contact {point.name!r}" for point in points),
@@ -220,7 +216,6 @@ def slips(now: Snapshot) -> Dense:
 
 def acceleration_step(now: Snapshot) -> ContactProblem:
     """(1) as a ContactProblem with h = 1: forces for impulses, accelerations for velocities."""
-    none = np.zeros(now.contacts)
     return ContactProblem(
         h=1.0,
         M=now.at.M,
@@ -230,7 +225,6 @@ def acceleration_step(now: Snapshot) -> ContactProblem:
         mu=now.mu,
         mu_kinetic=now.mu_kinetic,
         w=now.at.drift,
-        gap=none,
         stiffness=now.stiffness[:, 0],
         stiffness_tangent=now.stiffness[:, 1],
         patch=now.patch,
@@ -297,7 +291,7 @@ def of_scene(scene: Scene) -> Snapshot:
         constraint_error=np.zeros(len(G)),
         constraint_drift=rate_held[held],
         w=problem.w[kept],
-        constraint_rate=of_joint_rows(arrays.engine, prescribed(model, state.velocity))[held],
+        constraint_rate=of_rows(arrays.engine.work.held.rows, prescribed(model, state.velocity))[held],
     )
     pairs = [touching_bodies(arrays.engine, scene)[i] for i in touching]
     return Snapshot(
@@ -323,7 +317,7 @@ def rows_of(engine: Engine) -> Rows:
         key=list(zip(*shapes, strict=True)),
         frame=engine.work.rows.frame[:n, :3].copy(),
         u=of_contacts(engine, engine.state.velocity),
-        held=of_joint_rows(engine, engine.state.velocity),
+        held=of_rows(engine.work.held.rows, engine.state.velocity),
     )
 
 
@@ -333,12 +327,8 @@ def of_contacts(engine: Engine, velocity: Dense) -> Dense:
     return np.einsum("isck,isk->ic", rows.jacobian[:n], velocity[rows.body[:n]])
 
 
-def of_joint_rows(engine: Engine, velocity: Dense) -> Vector:
-    """(m,) the same along the rows of joints."""
-    return of_rows(engine.work.held.rows, velocity)
-
-
 def of_rows(rows: JointRows, velocity: Dense) -> Vector:
+    """(m,) the same along the rows of joints."""
     sides = ((rows.jacobian_a, rows.body_a), (rows.jacobian_b, rows.body_b))
     return np.sum([(jacobian * velocity[body]).sum(axis=1) for jacobian, body in sides], axis=0)
 
@@ -360,7 +350,7 @@ def drifts(arrays: Arrays, touching: NDArray[np.int64]) -> tuple[Dense, Vector]:
         rate_held = (ahead.held - behind.held) / (2 * e)
     told = prescribed_acceleration(arrays.drives, arrays.state)
     arrays.engine.look_ahead()
-    return rate_u + of_contacts(arrays.engine, told), rate_held + of_joint_rows(arrays.engine, told)
+    return rate_u + of_contacts(arrays.engine, told), rate_held + of_rows(arrays.engine.work.held.rows, told)
 
 
 def difference(now: Rows, ahead: Rows, behind: Rows, i: int, e: float) -> Vector:

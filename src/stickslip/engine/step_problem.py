@@ -16,7 +16,7 @@ from scipy import sparse
 
 from stickslip.checks import checked, vector
 from stickslip.dynamics.generalized import Given, System, evaluate
-from stickslip.dynamics.joints import JointRows, asked
+from stickslip.dynamics.joints import asked
 from stickslip.dynamics.mujoco import LoadedModel
 from stickslip.dynamics.rotations import to_matrices
 from stickslip.engine.arguments import FORMULATION, refuse_state, seconds
@@ -24,7 +24,7 @@ from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.engine import Engine
 from stickslip.engine.rows import FOUND
 from stickslip.engine.steppers import How, ModelStepper
-from stickslip.engine.systems import applied_force, free_velocity, system_problem
+from stickslip.engine.systems import applied, free_velocity, system_problem
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import MATERIAL, ContactProblem
 from stickslip.friction.coulomb import Coulomb
@@ -79,15 +79,9 @@ def contact_problem(
 
 
 def named_problem(
-    owner: str,
-    world: Scene | System,
-    dt: float,
-    q: Given = None,
-    v: Given = None,
-    force: Given = None,
-    formulation: Formulation | None = None,
+    owner: str, world: Scene | System, dt: float, q: Given, v: Given, force: Given, formulation: Formulation | None
 ) -> tuple[ContactProblem, tuple[str, ...]]:
-    """The same, and the names of its contacts."""
+    """The same, and the names of its contacts; of a model with its constraints, dry friction and limits."""
     world, dt = world_kind(owner, "world", world), seconds(owner, "dt", dt)
     if isinstance(world, Scene):
         refuse_state(owner, q=q, v=v, force=force)
@@ -96,22 +90,15 @@ def named_problem(
     if q is None:
         raise InputError(f"{owner}: q is missing, expected the coordinates of {world.name!r}")
     if isinstance(world, LoadedModel):
-        return next_problem(world, dt, q, v, force, formulation)
+        how = How(dt, Coulomb() if formulation is None else formulation, "auto", 1e-8, None)
+        stepper = ModelStepper(world, q, v, how, force, None)
+        now = stepper.look()
+        names = tuple(f"contact {i}, {name}" for i, name in enumerate(world.contact_names(now.geom)))
+        return stepper.problem(now), names
     at = evaluate(world, q, v)
-    free = free_velocity(world, at, dt, applied_force(world, force), 0.0)
+    free = free_velocity(world, at, dt, applied(world, "force", force, world.velocities), 0.0)
     names = tuple(f"contact {i}, {point.name}" for i, point in enumerate(world.contacts))
-    return system_problem(world, at, dt, free), names
-
-
-def next_problem(
-    model: LoadedModel, dt: float, q: Given, v: Given, force: Given, formulation: Formulation | None
-) -> tuple[ContactProblem, tuple[str, ...]]:
-    """Of a model, with its constraints, dry friction and limits."""
-    how = How(dt, Coulomb() if formulation is None else formulation, "auto", 1e-8, None)
-    stepper = ModelStepper(model, q, v, how, force, None)
-    now = stepper.look()
-    names = model.contact_names(now.geom)
-    return stepper.problem(now), tuple(f"contact {i}, {name}" for i, name in enumerate(names))
+    return system_problem(world, at, dt, free, None, 0.0, spin=False), names
 
 
 def scene_problem(scene: Scene, h: float, formulation: Formulation | None = None) -> SceneProblem:
@@ -140,7 +127,9 @@ def engine_problem(engine: Engine) -> ContactProblem:
     body, jacobian = rows.body[:n], rows.jacobian[:n]
     fixed = np.where(model.kind[:, None] == Kind.FREE, 0.0, state.velocity)
     a, b = (model.shape_material[shape[:n]] for shape in (contacts.shape_a, contacts.shape_b))
-    G, drift = jacobian_of_joints(free, joints, fixed)
+    of_joints = np.stack([joints.jacobian_a, joints.jacobian_b], axis=1)[:, :, None, :]
+    ends = np.stack([joints.body_a, joints.body_b], axis=1)
+    drift = np.einsum("isck,isk->i", of_joints, fixed[ends])  # by bodies that move as prescribed
     return ContactProblem(
         h=engine.h,
         M=M,
@@ -156,7 +145,7 @@ def engine_problem(engine: Engine) -> ContactProblem:
         surface=engine.rows().surfaces,
         point=contacts.point[:n].ravel(),
         time=engine.time,
-        G=G,
+        G=generalized(free, ends, of_joints),
         b=np.array([asked(joints, i, engine.h, engine.rules.law.brake) for i in range(drift.size)]) + drift,
         compliance=joints.compliance.copy(),
         lower=joints.lower.copy(),
@@ -180,8 +169,7 @@ def mass_matrix(model: Model, free: FreeRows, quaternion: Floats) -> sparse.csr_
 def world_inertia(model: Model, quaternion: Floats) -> Floats:
     """(nb, 3, 3) inertias in world axes."""
     R = to_matrices(quaternion, np.empty((len(quaternion), 3, 3)))
-    whole: Floats = R @ model.inertia @ R.transpose(0, 2, 1)
-    return whole
+    return R @ model.inertia @ R.transpose(0, 2, 1)
 
 
 def gyroscopic(model: Model, quaternion: Floats, spin: Floats) -> Floats:
@@ -198,10 +186,3 @@ def generalized(free: FreeRows, body: NDArray[np.int64], jacobian: Floats) -> sp
     column = np.broadcast_to((d * np.arange(count)[:, None] + np.arange(d))[:, None, :, None], jacobian.shape)
     kept = (row >= 0) & (jacobian != 0)
     return sparse.csr_array((jacobian[kept], (row[kept], column[kept])), shape=(free.size, d * count))
-
-
-def jacobian_of_joints(free: FreeRows, joints: JointRows, fixed: Floats) -> tuple[sparse.csr_array, Floats]:
-    """G (nv, nj), and the velocities that bodies moved as prescribed add to the rows."""
-    body = np.stack([joints.body_a, joints.body_b], axis=1)
-    jacobian = np.stack([joints.jacobian_a, joints.jacobian_b], axis=1)[:, :, None, :]
-    return generalized(free, body, jacobian), np.einsum("isck,isk->i", jacobian, fixed[body])

@@ -5,7 +5,17 @@ dynamics/mujoco.py, whose contacts come and go: its step is (1) there, as a Cont
 solvers are those of scenes. A contact that goes on starts from its impulse of the step before. Where no
 solution is found that takes overlaps back, as of links of a robot that no joint can part, the step is made without
 that: nothing gets worse, and `unrecovered` counts such steps. After one of them overlaps are left, and one step in
-AGAIN looks for a solution that takes them back.
+AGAIN looks for a solution that takes them back. Either has
+
+    put(q, v)               to go on from another state; the last step is forgotten
+    step(), accept(step)    what a step would do; and to make it
+    state()                 the columns of the recorder for the instant
+    kept(step, status)      what of the step that was accepted last `block` needs
+    block(kept)             the columns of the recorder for some steps in a row
+    memory(kept, inside)    what a run that was kept up to there goes on from beside q and v, as the columns of
+                            REMEMBERED; `inside`: the contacts that a watch saw in their locking sectors
+    recall(memory)          to go on from there
+    names()                 of the contacts of the last step
 """
 
 from __future__ import annotations
@@ -14,10 +24,9 @@ import math
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from stickslip.checks import vector
 from stickslip.dynamics.generalized import System, evaluate
@@ -30,16 +39,15 @@ from stickslip.engine.rows import METHODS
 from stickslip.engine.running import in_words
 from stickslip.engine.system_trajectory import ModelTrajectory, SystemTrajectory, contact_columns
 from stickslip.engine.systems import (
-    Applied,
     Force,
     SystemStep,
-    applied_force,
+    applied,
     contact_part,
-    own_columns,
     solved_step,
     spinning_rows,
     step_columns,
     step_system,
+    together,
 )
 from stickslip.errors import InputError
 from stickslip.friction.contact_problem import ContactProblem
@@ -49,8 +57,6 @@ from stickslip.friction.terms import SPRINGS
 from stickslip.problems.matrix import Dense, Indices, Vector
 from stickslip.solvers.solution import Solver
 from stickslip.solvers.status import Status
-
-Control = Callable[[float, Vector, Vector], ArrayLike] | ArrayLike  # (nu,), constant or of (t, q, v)
 
 
 class QuickStep(NamedTuple):
@@ -118,55 +124,6 @@ AGAIN = 10  # steps between two that try to take overlaps back, where that faile
 NO_IMPULSES, NO_KEYS, NO_JOINTS = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0)  # before the first step
 
 
-class Stepper(Protocol):
-    """A system under way."""
-
-    system: Any
-    number: int  # of steps made
-    scheme: Scheme
-
-    @property
-    def q(self) -> Vector: ...
-
-    @property
-    def v(self) -> Vector: ...
-
-    def put(self, q: Vector, v: Vector) -> None:
-        """Go on from another state; the last step is forgotten."""
-
-    def step(self) -> Step:
-        """What a step would do; `accept` makes it."""
-
-    def accept(self, one: Step) -> None: ...
-
-    def state(self) -> dict[str, Any]:
-        """The columns of the recorder for the instant."""
-
-    def columns(self, one: Step, status: Status) -> dict[str, Any]:
-        """The columns of the recorder for the step that was accepted last."""
-        return self.block([self.kept(one, status)])
-
-    def kept(self, one: Step, status: Status) -> Any:
-        """What `block` needs of the step that was accepted last."""
-
-    def block(self, kept: list[Any]) -> dict[str, Any]:
-        """The columns of the recorder for some steps in a row."""
-
-    def memory(self, kept: Any, inside: set[Any]) -> Columns:
-        """What a run that was kept up to there goes on from beside q and v, as the columns of REMEMBERED; `inside`: the
-        contacts that a watch saw in their locking sectors."""
-
-    def recall(self, memory: Columns) -> None:
-        """Go on from there."""
-
-    def header(self, **run: Any) -> Header: ...
-
-    def trajectory(self, record: Any) -> SystemTrajectory: ...
-
-    def names(self) -> tuple[str, ...]:
-        """Of the contacts of the last step."""
-
-
 @dataclass
 class How:
     """The settings of a run."""
@@ -180,7 +137,7 @@ class How:
     recovery: float = RECOVERY  # share of the error of constraints and limits of a model that a step takes back
 
 
-def stepper_of(system: System, q: Any, v: Any, how: How, force: Force | None, control: Control | None) -> Stepper:
+def stepper_of(system: System, q: Any, v: Any, how: How, force: Force | None, control: Force | None) -> Stepper:
     """What steps a system from (q, v); a model starts at home where no q is given."""
     if isinstance(system, LoadedModel):
         return ModelStepper(system, system.home if q is None else q, v, how, force, control)
@@ -191,13 +148,13 @@ def stepper_of(system: System, q: Any, v: Any, how: How, force: Force | None, co
     return SystemStepper(system, q, v, how, force)
 
 
-class SystemStepper(Stepper):
+class SystemStepper:
     """A system with fixed contact points."""
 
     def __init__(self, system: System, q: Any, v: Any, how: How, force: Force | None) -> None:
         self.system, self.how, self.number = system, how, 0
         self.scheme: Scheme = SCHEME("simulate", "scheme", how.scheme or how.formulation.scheme)
-        self.force = applied_force(system, force)
+        self.force = applied(system, "force", force, system.velocities)
         self.put(q, np.zeros(system.velocities) if v is None else v)
 
     def put(self, q: Vector, v: Vector) -> None:
@@ -226,23 +183,22 @@ class SystemStepper(Stepper):
         at = self.at
         return {"q": at.q, "v": at.v, "gap": at.gap, "kinetic": at.v @ at.M @ at.v / 2}
 
-    def kept(self, one: Step, status: Status) -> dict[str, Any]:
+    def kept(self, one: Step, status: Status) -> Any:
         columns = step_columns(one, status, self.number * self.how.h) | self.state() | {"joint_impulse": one.joints}
-        part = contact_part(one, self.gap)
-        rows = contact_columns(1, self.gap.size, {name: value[None] for name, value in part.items()})
-        return own_columns(columns) | rows
+        return columns, contact_part(one, self.gap)
 
     def block(self, kept: list[Any]) -> dict[str, Any]:
-        columns = {name: np.concatenate([each[name] for each in kept]) for name in kept[0] if name != "contact_start"}
-        return columns | {"contact_start": self.gap.size * np.arange(len(kept) + 1)}
+        columns, contacts = map(together, zip(*kept, strict=True))
+        return columns | contact_columns(len(kept), self.gap.size, contacts)
 
-    def memory(self, kept: dict[str, Any], inside: set[Any]) -> Columns:
+    def memory(self, kept: Any, inside: set[Any]) -> Columns:
         count = self.gap.size
         memory = nothing_remembered(count)
         memory["memory/key"][:] = np.arange(count)[:, None]
         memory["memory/inside"][:] = [i in inside for i in range(count)]
-        memory["memory/impulse"][:] = kept["contacts/impulse"]
-        memory["memory/moment"][:] = kept.get("contacts/moment", 0.0)
+        _, contacts = kept
+        memory["memory/impulse"][:] = contacts["impulse"]
+        memory["memory/moment"][:] = contacts.get("moment", 0.0)
         return memory
 
     def recall(self, memory: Columns) -> None:
@@ -277,7 +233,7 @@ class Made(NamedTuple):
 CONTACT_ROW, BOUNDED_ROW, STATE_ROW, LAST_ROW = range(4)  # what a row of the memory of a model is about
 
 
-class ModelStepper(Stepper):
+class ModelStepper:
     """A model of a robot; its steps are Euler's, (1) of dynamics/mujoco.py.
 
     The next step depends on the state of MuJoCo (mjSTATE_INTEGRATION), on the contacts of this one, known again by
@@ -291,7 +247,7 @@ class ModelStepper(Stepper):
     """
 
     def __init__(
-        self, system: LoadedModel, q: Any, v: Any, how: How, force: Force | None, control: Control | None
+        self, system: LoadedModel, q: Any, v: Any, how: How, force: Force | None, control: Force | None
     ) -> None:
         if SCHEME("simulate", "scheme", how.scheme or "euler") != "euler":
             raise InputError(
@@ -306,8 +262,8 @@ class ModelStepper(Stepper):
         self.law = formulation.law(how.h)
         cones = type(formulation) is Coulomb and self.law.answers and self.law.stabilised != SPRINGS
         self.quick = cones and how.solver == "auto"
-        self.control = None if control is None else given_controls(system, control)
-        self.force = None if force is None else applied_force(system, force)
+        self.control = None if control is None else applied(system, "control", control, self.controls)
+        self.force = None if force is None else applied(system, "force", force, system.velocities)
         self.put(q, np.zeros(system.velocities) if v is None else v)
 
     def put(self, q: Vector, v: Vector) -> None:
@@ -345,13 +301,9 @@ class ModelStepper(Stepper):
             run.settle()
         run.find(self.how.h)
 
-    def problem(self, now: Now) -> ContactProblem:
-        """Of the next step."""
-        how = self.how
-        return model_problem(self.run, now, how, how.formulation.spin, self.impulse)
-
-    def quick_problem(self, now: Now, before: Dense) -> ContactProblem:
-        return model_problem(self.run, now, self.how, False, before)
+    def problem(self, now: Now, before: Dense | None = None) -> ContactProblem:
+        """Of the next step, or of one after other impulses, (nc before, d)."""
+        return model_problem(self.run, now, self.how, self.impulse if before is None else before)
 
     def step(self) -> Step:
         self.find()
@@ -406,7 +358,7 @@ class ModelStepper(Stepper):
         if not solved:
             return None
         now, seconds = Now(M, start, np.array(d.qpos), *found), clock.perf_counter() - started
-        return QuickStep(now, self.quick_problem, before, seconds, residual, steps, v, p, joints, did, wrong, worst)
+        return QuickStep(now, self.problem, before, seconds, residual, steps, v, p, joints, did, wrong, worst)
 
     def accept(self, one: Step) -> None:
         now = one.now
@@ -427,7 +379,7 @@ class ModelStepper(Stepper):
     def state(self) -> dict[str, Any]:
         return {"q": self.q, "v": self.v, "kinetic": self.v @ self.run.mass() @ self.v / 2}
 
-    def kept(self, one: Step, status: Status) -> Made:
+    def kept(self, one: Step, status: Status) -> Any:
         held = one.joints[: self.run.data.ne]
         goes_on = self.run.state(), self.left, self.unrecovered
         return Made(one, status, self.number * self.how.h, self.q, self.v, held, *goes_on)
@@ -462,8 +414,7 @@ class ModelStepper(Stepper):
         instants = [each.step.now for each in kept]
         contact, tag = (np.concatenate([getattr(now, name) for now in instants]) for name in ("contact", "tag"))
         M, v = np.array([now.M for now in instants]), np.array([each.v for each in kept])
-        rows = [step_columns(each.step, each.status, each.time) for each in kept]
-        columns = {name: np.array([row[name] for row in rows]) for name in rows[0]} | {
+        columns = together([step_columns(each.step, each.status, each.time) for each in kept]) | {
             "q": np.array([each.q for each in kept]),
             "v": v,
             "kinetic": np.einsum("si,sij,sj->s", v, M, v) / 2,
@@ -481,7 +432,7 @@ class ModelStepper(Stepper):
         return columns | {f"contacts/{name}": value for name, value in part.items()}
 
     def header(self, **run: Any) -> Header:
-        self.run.now(self.how.h)  # so that constraints are counted
+        self.run.find(self.how.h)  # so that constraints are counted
         said = in_words(self.how) | {"planar": False, "scheme": self.scheme, "digest": self.system.digest} | run
         return Header.of_system(self.system, self.system.geoms, int(self.run.data.ne), MODEL, **said)
 
@@ -490,6 +441,9 @@ class ModelStepper(Stepper):
 
     def names(self) -> tuple[str, ...]:
         return () if self.last is None else self.system.contact_names(self.last.geom)
+
+
+Stepper: TypeAlias = SystemStepper | ModelStepper
 
 
 def impulses_of(memory: Columns) -> Dense:
@@ -508,25 +462,13 @@ def overlaps(now: Now) -> bool:
     return bool((now.gap < 0).any() or (now.error[~np.isfinite(now.bound)] < 0).any())
 
 
-def given_controls(system: LoadedModel, control: Control) -> Applied:
-    """The controls as a function that checks them."""
-    given: Any = control
-    if not callable(given):
-        constant = vector(system.name, "control", given, system.model.nu)
-        return lambda now, q, v: constant
-
-    def controls(now: float, q: Vector, v: Vector) -> Vector:
-        return vector(f"{system.name} at time {now:g} s", "control", given(now, q, v), system.model.nu)
-
-    return controls
-
-
-def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | None = None) -> ContactProblem:
+def model_problem(run: Run, now: Now, how: How, impulse: Dense | None = None) -> ContactProblem:
     """The ContactProblem of a step of a model; `impulse` (nc before, d) are those of the step before."""
     h = how.h
     M, momentum = run.effective(now, h)
     count, n, A = len(now.contact), now.v.size, now.A
-    if spin and now.patch.any():
+    wanted, lower, upper = bounded(now.row, h, how.recovery, how.formulation.law(h).brake)
+    if how.formulation.spin and now.patch.any():
         A = np.concatenate([A.reshape(count, 3, n), now.spin[:, None]], axis=1).reshape(-1, n)
     return ContactProblem(
         h=h,
@@ -541,11 +483,8 @@ def model_problem(run: Run, now: Now, how: How, spin: bool, impulse: Vector | No
         patch=now.patch,
         point=now.place.ravel(),
         time=run.time,
-        **bounded_rows(now, h, how.recovery, how.formulation.law(h).brake),
+        G=now.rows.T,
+        b=wanted,
+        lower=lower,
+        upper=upper,
     )
-
-
-def bounded_rows(now: Now, h: float, recovery: float, brake: float) -> dict[str, Any]:
-    """Constraints, dry friction and limits as joint rows of a ContactProblem."""
-    wanted, lower, upper = bounded(now.row, h, recovery, brake)
-    return {"G": now.rows.T, "b": wanted, "lower": lower, "upper": upper}

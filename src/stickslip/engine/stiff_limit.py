@@ -34,15 +34,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from stickslip.checks import checked, optional, shown, vector
 from stickslip.dynamics.generalized import Given
 from stickslip.engine.arguments import is_world, refuse_state, seconds
-from stickslip.engine.snapshot import World, acceleration_step, closed, has_patches, slips, snapshot
+from stickslip.engine.snapshot import World, acceleration_step, closed, friction_sizes, has_patches, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError, SolveFailed
 from stickslip.friction.active import contact_terms
@@ -65,6 +65,7 @@ RANK = 1e-10  # singular values of J D^-½ below this share of the largest are z
 STEPS = 200  # of Newton's method
 PATIENT = 1e-13  # tolerance of the conic program
 NOISE = 1e-6  # momentum of contacts below this share of all is rounding: none of them presses
+SPRINGS = "stiffness", "damping", "stiffness_tangent", "damping_tangent"  # of contacts, which are rigid where None
 ACCURATE, ENOUGH = 1e-14, 1e-9  # defect of (3) at which it ends, and residual that every answer must have
 
 
@@ -91,10 +92,8 @@ class StiffLimit:
     def program(self) -> Vector:
         """The forces once more, by the conic program (4) instead of Newton's method on (3)."""
         v = self.problem.velocity_after(self.impulses)
-        return (
-            nearest(self.problem, v, Face.of(self.problem, self.weights, v, "associated"), conic=True)[0]
-            / self.problem.h
-        )
+        face = Face.of(self.problem, self.weights, v, "associated")
+        return nearest(self.problem, v, face, conic=True)[0] / self.problem.h
 
     def regularised(self, scale: float) -> Impulses:
         """Impulses of (1)."""
@@ -131,7 +130,7 @@ def stiff_limit(
     if not is_world(problem):
         refuse_state("stiff_limit", "a problem", q=q, v=v, force=force)
     else:
-        problem = world_step("stiff_limit", problem, q, v, force, dt)  # type: ignore[arg-type]
+        problem = world_step("stiff_limit", problem, q, v, force, dt)
     if not isinstance(problem, ContactProblem):
         raise InputError(
             f"stiff_limit: the problem is {shown(problem)}, expected a ContactProblem, a Scene, a System or a Robot"
@@ -142,7 +141,8 @@ def stiff_limit(
     impulses, rigid = compliant_step(problem, np.zeros_like(D)) if problem.dimension < 4 else patched_step(problem)
     v = problem.velocity_after(impulses)
     face = Face.of(problem, D, v, "associated")
-    if problem.dimension == 4 and face.cones.size < np.count_nonzero(problem.mu[pressed(problem, impulses)] > 0):
+    pressed = impulses.p[:: problem.dimension] > RESTS * float(np.abs(impulses.p).max(initial=0.0))
+    if problem.dimension == 4 and face.cones.size < np.count_nonzero(problem.mu[pressed] > 0):
         raise InputError("stiff_limit: a contact over a patch slides, expected all of them at rest")
     x, defect = nearest(problem, v, face)
     if not defect <= ENOUGH:
@@ -209,38 +209,28 @@ def compliant_step(problem: ContactProblem, D: Vector) -> tuple[Impulses, Soluti
     """(1) with compliances D, which may be zero."""
     if problem.dimension == 4:
         raise InputError("StiffLimit: contacts have patches, expected points for the way to the limit")
-    columns, rigid, none = problem.H.shape[1], np.full(problem.contacts, np.inf), np.zeros(problem.contacts)
-    step = replace(
-        problem,
-        stiffness=rigid,
-        damping=none,
-        stiffness_tangent=rigid,
-        damping_tangent=none,
-        compliance=D[columns:],
-    )
+    columns = problem.H.shape[1]
+    rigid: dict[str, Any] = dict.fromkeys(SPRINGS)
+    step = replace(problem, compliance=D[columns:], **rigid)
     formulation = CompliantCone()
     posed = formulation.pose(step)
     soft = np.zeros(posed.size)
     soft[:columns] = D[:columns]
-    answer = solve(replace(posed, W=with_diagonal(posed.W, soft)), tol=TOL)
-    if not answer.residual <= ENOUGH:
-        answer.require()
+    answer = accurate(replace(posed, W=with_diagonal(posed.W, soft)))
     return formulation.impulses(step, answer.x), answer
 
 
 def patched_step(problem: ContactProblem) -> tuple[Impulses, Solution]:
     """The rigid step of contacts over patches. Where none of them slides, both laws have the same motion."""
     formulation = LimitSurface(stabilisation=GAP)
-    answer = solve(formulation.pose(problem), tol=TOL)
-    if not answer.residual <= ENOUGH:
-        answer.require()
+    answer = accurate(formulation.pose(problem))
     return formulation.impulses(problem, answer.x), answer
 
 
-def pressed(problem: ContactProblem, impulses: Impulses) -> NDArray[np.bool_]:
-    """(nc,) the contacts that carry something."""
-    normal = impulses.p[:: problem.dimension]
-    return np.asarray(normal > RESTS * float(np.abs(impulses.p).max(initial=0.0)))
+def accurate(problem: Any) -> Solution:
+    """The answer of a problem, to ENOUGH at least."""
+    answer = solve(problem, tol=TOL)
+    return answer if answer.residual <= ENOUGH else answer.require()
 
 
 def nearest(problem: ContactProblem, v: Vector, face: Face, conic: bool = False) -> tuple[Vector, float]:
@@ -286,9 +276,11 @@ class Face:
         mu = np.where(slides, problem.mu_kinetic, mu)
         g = problem.G.T @ v + problem.b
         lift = mu if law == "associated" else np.zeros_like(mu)
-        small = RESTS * max(np.abs(u).max(initial=0.0), np.abs(g).max(initial=0.0), free_speed(problem))
+        free = problem.inverse_mass(problem.f)  # without impulses
+        speeds = u, g, problem.H.T @ free, problem.G.T @ free
+        small = RESTS * max(float(np.abs(speed).max(initial=0.0)) for speed in speeds)
         directions: list[Vector] = []
-        cones, cone_mu, lower, upper = [], [], [], []
+        cones, cone_mu, bounds = [], [], []
         fixed = np.zeros(n)
         for i in range(problem.contacts):
             along = e[i] * given[i] if given is not None and slides[i] else u[i, 1:]
@@ -299,16 +291,14 @@ class Face:
                 cones.append(len(directions))
                 cone_mu.append(mu[i])
                 directions += list(np.eye(n)[d * i : d * i + d] * np.concatenate([[1.0], e[i]])[:, None])
-                lower += d * [-np.inf]
-                upper += d * [np.inf]
+                bounds += d * [(-np.inf, np.inf)]
                 continue
             ray = np.zeros(n)
             ray[d * i] = 1.0
             if mu[i] > 0:
                 ray[d * i + 1 : d * i + d] = -mu[i] * e[i] * along / slip
             directions.append(ray)
-            lower.append(0.0)
-            upper.append(np.inf)
+            bounds.append((0.0, np.inf))
         for j in range(n - columns):
             low, high = problem.lower[j], problem.upper[j]
             if np.isfinite(low) and g[j] > small:
@@ -317,9 +307,9 @@ class Face:
                 fixed[columns + j] = high
             else:
                 directions.append(np.eye(n)[columns + j])
-                lower.append(low)
-                upper.append(high)
+                bounds.append((low, high))
         basis = np.array(directions).reshape(len(directions), n).T
+        lower, upper = np.array(bounds, np.float64).reshape(-1, 2).T.copy()
         return cls(
             fixed=fixed,
             basis=basis,
@@ -327,23 +317,24 @@ class Face:
             cones=np.array(cones, np.int64),
             mu=np.array(cone_mu),
             dimension=d,
-            lower=np.array(lower),
-            upper=np.array(upper),
+            lower=lower,
+            upper=upper,
         )
 
+    def conic(self, B: Dense, b: Vector, root: Vector, size: float = 1.0) -> tuple[Dense, Vector, list[Any]]:
+        """The z = root y / size of the face with B z = b, as rows, right side and cones of `conic_solver`."""
+        import clarabel
 
-def friction_sizes(problem: ContactProblem) -> Dense:
-    """(nc, d - 1) e of each friction component: 1 along tangents, the patch for spin."""
-    e = np.ones((problem.contacts, problem.dimension - 1))
-    if problem.dimension == 4:
-        e[:, 2] = problem.patch
-    return e
-
-
-def free_speed(problem: ContactProblem) -> float:
-    """The largest velocity of a contact or joint row without impulses."""
-    v = problem.inverse_mass(problem.f)
-    return max(np.abs(problem.H.T @ v).max(initial=0.0), np.abs(problem.G.T @ v).max(initial=0.0))
+        eye, d, (low, high) = np.eye(root.size), self.dimension, map(np.isfinite, (self.lower, self.upper))
+        rows = [B, -eye[low], eye[high]]
+        right = [b, -(root * self.lower)[low] / size, (root * self.upper)[high] / size]
+        cones = [clarabel.ZeroConeT(len(b)), clarabel.NonnegativeConeT(int(low.sum() + high.sum()))]
+        for first, mu in zip(self.cones, self.mu, strict=True):
+            part = slice(first, first + d)
+            rows.append(-(np.append(mu, np.ones(d - 1)) / root[part])[:, None] * eye[part])
+            right.append(np.zeros(d))
+            cones.append(clarabel.SecondOrderConeT(d))
+        return np.vstack(rows), np.concatenate(right), cones
 
 
 def project_onto_slice(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:
@@ -371,23 +362,8 @@ def project_onto_slice(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:
 
 def nearest_by_program(B: Dense, b: Vector, face: Face, root: Vector) -> Vector:
     """The same by (4): min |z|² over B z = b, z in C."""
-    import clarabel
-
-    n, d, size = root.size, face.dimension, float(np.abs(b).max(initial=0.0)) or 1.0
-    rows, right, cones = [B], [b / size], [clarabel.ZeroConeT(len(b))]
-    for bound, sign in ((face.lower, -1.0), (face.upper, 1.0)):
-        finite = np.flatnonzero(np.isfinite(bound))
-        rows.append(sign * np.eye(n)[finite])
-        right.append(sign * (root * np.where(np.isfinite(bound), bound, 0.0))[finite] / size)
-        cones.append(clarabel.NonnegativeConeT(finite.size))
-    for first, mu in zip(face.cones, face.mu, strict=True):
-        part = first + np.arange(d)
-        rows.append(-(np.concatenate([[mu], np.ones(d - 1)]) / root[part])[:, None] * np.eye(n)[part])
-        right.append(np.zeros(d))
-        cones.append(clarabel.SecondOrderConeT(d))
-    exact = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), PATIENT)
-    identity = sparse.csc_matrix(np.eye(n))
-    program = conic_solver(identity, np.zeros(n), np.vstack(rows), np.concatenate(right), cones, **exact)
+    n, size = root.size, float(np.abs(b).max(initial=0.0)) or 1.0
+    program = conic_solver(np.eye(n), np.zeros(n), *face.conic(B, b / size, root, size), exact=PATIENT)
     return size * np.array(program.solve().x)
 
 

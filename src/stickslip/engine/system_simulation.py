@@ -22,7 +22,7 @@ from stickslip.engine.engine import accepted, step_tolerance
 from stickslip.engine.recorder import Header
 from stickslip.engine.running import MOST_STEPS, step_failed
 from stickslip.engine.steppers import How, ModelStepper, Step, stepper_of
-from stickslip.engine.systems import SystemStep, applied_force
+from stickslip.engine.systems import USED, SystemStep, applied
 from stickslip.engine.trajectory import ContactTable, own_contacts, table_of
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
@@ -171,15 +171,15 @@ class SystemSimulation:
         """(n,) generalized forces beside the system's own, from the next step on; 0 at the start."""
         if isinstance(self._stepper, ModelStepper):
             return self._stepper.run.data.qfrc_applied.copy()
-        return self._stepper.force(self.time, self.q, self.v)  # type: ignore[attr-defined]  # of a SystemStepper
+        return self._stepper.force(self.time, self.q, self.v).copy()
 
     @force.setter
     def force(self, given: Any) -> None:
-        applied = applied_force(self.system, given)
+        force = applied(self.system, "force", given, self.system.velocities)
         if isinstance(self._stepper, ModelStepper):
-            self._stepper.run.data.qfrc_applied[:] = applied(self.time, self.q, self.v)
+            self._stepper.run.data.qfrc_applied[:] = force(self.time, self.q, self.v)
         else:
-            self._stepper.force = applied  # type: ignore[attr-defined]
+            self._stepper.force = force
 
     @checked(body=text, force=THREE, torque=THREE)
     def apply(self, body: str, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0)) -> None:
@@ -208,7 +208,7 @@ class SystemSimulation:
         """The last step as a `Recorder` takes it, state and contacts with it."""
         if self._last is None:
             raise InputError("Simulation: there is no last step, expected `step()` before `columns()`")
-        return self._stepper.columns(*self._last)
+        return self._stepper.block([self._stepper.kept(*self._last)])
 
     # what the last step was like
 
@@ -217,9 +217,9 @@ class SystemSimulation:
         """The contacts of the last step; none before the first."""
         if self._last is None:
             return table_of((), np.zeros(0, np.int64), {}, np.zeros(0, np.int64))
-        names = self.system.geoms if isinstance(self._stepper, ModelStepper) else self._stepper.names()  # type: ignore[attr-defined]
-        columns = own_contacts(self._stepper.columns(*self._last))
-        return table_of(names, np.arange(len(names)), columns, np.full(len(columns["gap"]), self._stepper.number - 1))
+        stepper, columns = self._stepper, own_contacts(self.columns())
+        names = stepper.system.geoms if isinstance(stepper, ModelStepper) else stepper.names()
+        return table_of(names, np.arange(len(names)), columns, np.full(len(columns["gap"]), stepper.number - 1))
 
     @property
     def residual(self) -> float:
@@ -244,6 +244,3 @@ class SystemSimulation:
     def __repr__(self) -> str:
         formulation = type(self._how.formulation).__name__
         return f"SystemSimulation({self.system.name!r} at {self.time:.6g} s, dt={self.dt:g}, {formulation})"
-
-
-USED = (Status.SOLVED, Status.INEXACT)

@@ -71,6 +71,7 @@ from stickslip.solvers.status import Status
 if TYPE_CHECKING:
     from stickslip.engine.steppers import How, Step, Stepper
 
+USED = (Status.SOLVED, Status.INEXACT)  # steps that a run goes on with
 BLOCK, BLOCK_SECONDS = 64, 0.25  # steps that are handed over together, at most, and how long the first of them waits
 NEWTON, ROUNDING = 10, 1e-15  # iterations for the positions of the constraint, and the share of q that ends them
 
@@ -108,7 +109,13 @@ class SystemStep:
 
     @property
     def errors(self) -> dict[str, Any]:
-        return errors_of(self.answer)
+        """What is wrong with the contacts of its answer; not known (NaN) where they obey no cone law."""
+        problem, answer, wrong = self.answer.problem, self.answer, np.zeros(2)
+        if not isinstance(problem, ConeProblem):
+            return {"velocity_error": np.nan, "force_error": np.nan, "worst": -1}
+        n, scale = problem.contacts, np.sqrt(problem.weights)
+        worst = worst_of(n, True, np.arange(n), problem.mu, problem.shift, scale, answer.x, answer.y, wrong)
+        return {"velocity_error": wrong[0], "force_error": wrong[1], "worst": worst}
 
     def graded(self, accept: float) -> Status:
         """How good it is for a run that accepts this residual."""
@@ -151,7 +158,7 @@ def simulate_system(
     recorder = Recorder(header, stepper.state(), path)
     made = chunks(stepper, header, watch_for(watch), steps)
     run = recorded(recorder, made, steps, progress, stepper.trajectory)
-    tell_unrecovered(system, stepper, steps)
+    tell_unrecovered(stepper, steps)
     return told(run)
 
 
@@ -188,7 +195,7 @@ def one_step(stepper: Stepper, header: Header, watch: JamWatch | None, number: i
     """Make a step; what there is to record of it."""
     dt, one = header.dt, stepper.step()
     status = one.graded(header.accept)
-    if isinstance(one, SystemStep) and status not in (Status.SOLVED, Status.INEXACT) and not header.keep_going:
+    if isinstance(one, SystemStep) and status not in USED and not header.keep_going:
         raise step_failed(one.answer, number, f"of {header.name!r} at time {number * dt:g} s")
     stepper.accept(one)
     q, v = stepper.q, stepper.v
@@ -201,22 +208,12 @@ def one_step(stepper: Stepper, header: Header, watch: JamWatch | None, number: i
     return stepper.kept(one, status)
 
 
-def tell_unrecovered(system: System, stepper: Any, steps: int) -> None:
+def tell_unrecovered(stepper: Any, steps: int) -> None:
     """Warn of steps that left overlaps as they were, for they could not be taken back."""
     count = getattr(stepper, "unrecovered", 0)
     if count:
-        who = f"simulate: {count} of {steps} steps of {system.name!r}"
+        who = f"simulate: {count} of {steps} steps of {stepper.system.name!r}"
         warnings.warn(f"{who} left overlaps as they were: none was found that parts them", ModelWarning, stacklevel=3)
-
-
-def errors_of(answer: Solution) -> dict[str, Any]:
-    """What is wrong with the contacts of an answer; not known (NaN) where they obey no cone law."""
-    problem = answer.problem
-    if not isinstance(problem, ConeProblem):
-        return {"velocity_error": np.nan, "force_error": np.nan, "worst": -1}
-    n, wrong, scale = problem.contacts, np.zeros(2), np.sqrt(problem.weights)
-    worst = worst_of(n, True, np.arange(n), problem.mu, problem.shift, scale, answer.x, answer.y, wrong)
-    return {"velocity_error": wrong[0], "force_error": wrong[1], "worst": worst}
 
 
 def step_columns(one: Step, status: Status, now: float) -> dict[str, Any]:
@@ -232,9 +229,9 @@ def step_columns(one: Step, status: Status, now: float) -> dict[str, Any]:
     }
 
 
-def own_columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Columns of one step, from what it has."""
-    return {name: np.asarray(value)[None] for name, value in given.items()}
+def together(steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Columns of some steps, from what each has."""
+    return {name: np.array([step[name] for step in steps]) for name in steps[0]}
 
 
 def contact_part(one: Step, gap: Vector) -> dict[str, Any]:
@@ -288,6 +285,8 @@ def solved_step(problem: ContactProblem, how: How, solver: str | Solver, started
     solved = solve_rows(formulation, rows, solver, tol, tol, rows.previous[:, 0] == 0)
     impulses = spread(problem, rows.contacts, solved.impulses)
     v = problem.velocity_after(impulses)
+    states = np.zeros(problem.contacts, np.int64)  # those that take no part are open
+    states[rows.contacts] = solved.states
     return SystemStep(
         problem=problem,
         answer=solved.answer,
@@ -299,7 +298,7 @@ def solved_step(problem: ContactProblem, how: How, solver: str | Solver, started
         sliding=terms.sliding,
         bouncing=terms.bounces,
         left_out=terms.part,
-        state=spread_states(problem, rows.contacts, solved.states),
+        state=states,
         iterations=solved.iterations,
         seconds=clock.perf_counter() - started,
         now=now,
@@ -348,13 +347,7 @@ def onto_constraint(system: System, at: Instant, back: Dense, q: Vector, end: fl
 
 
 def system_problem(
-    system: System,
-    at: Instant,
-    h: float,
-    free: Vector,
-    previous: Vector | None = None,
-    now: float = 0.0,
-    spin: bool = False,
+    system: System, at: Instant, h: float, free: Vector, previous: Vector | None, now: float, spin: bool
 ) -> ContactProblem:
     """The ContactProblem (2) of a step of size h from the time `now`; `free` is the velocity v_f that it ends with.
     With `spin`, contacts in space have a row about their normal where one of them has a patch."""
@@ -422,13 +415,6 @@ def spinning_rows(system: System, at: Instant) -> Dense:
     return A.reshape(-1, n)
 
 
-def spread_states(problem: ContactProblem, contacts: Indices, states: Indices) -> Indices:
-    """The states of all contacts; those that take no part are open."""
-    whole = np.zeros(problem.contacts, np.int64)
-    whole[contacts] = states
-    return whole
-
-
 def own_motion(system: System, at: Instant, end: float) -> tuple[Vector, Vector]:
     """w of the surfaces and ∂g/∂t of the constraint at the end of a step."""
     if not any(contact.moving for contact in system.contacts):
@@ -446,13 +432,9 @@ def with_spin(w: Vector, rows: int, contacts: int) -> Vector:
     return whole.ravel()
 
 
-def applied_force(system: System, force: Force | None) -> Applied:
-    """The generalized forces beside the bias, as a function that checks them."""
-    given: Any = np.zeros(system.velocities) if force is None else force
-
-    def applied(now: float, q: Vector, v: Vector) -> Vector:
-        if callable(given):
-            return vector(f"{system.name} at time {now:g} s", "force", given(now, q, v), system.velocities)
-        return vector(system.name, "force", given, system.velocities)
-
-    return applied
+def applied(system: System, what: str, given: Force | None, size: int) -> Applied:
+    """Forces or controls, so many, 0 where None, as a function that checks them."""
+    if callable(given):
+        return lambda now, q, v: vector(f"{system.name} at time {now:g} s", what, given(now, q, v), size)
+    constant = np.zeros(size) if given is None else vector(system.name, what, given, size)
+    return lambda now, q, v: constant

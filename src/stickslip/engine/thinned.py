@@ -35,41 +35,26 @@ def checked_every(every: int, steps: int, watch: str | None) -> None:
 
 def thinned(chunks: Iterator[Chunk], every: int) -> Iterator[Chunk]:
     """The same steps, every so many of them as one."""
-    thinner = Thinner(every)
+    steps = 0  # taken so far
+    begun: dict[str, Any] = {}  # of the group that has not ended: its worst and its sums
     for columns, events, checkpoint in chunks:
-        kept = thinner.thin(columns)
-        if kept is not None:
-            yield kept, events, checkpoint
-
-
-class Thinner:
-    """Takes the columns of steps as they come, and gives those of every n-th."""
-
-    def __init__(self, every: int) -> None:
-        self.every = every
-        self.steps = 0  # taken so far
-        self.begun: dict[str, Any] = {}  # of the group that has not ended: its worst and its sums
-
-    def thin(self, columns: dict[str, Any]) -> dict[str, Any] | None:
-        """None where no group ended in these steps."""
         count = columns["time"].size
-        number = self.steps + np.arange(1, count + 1)
-        self.steps += count
-        last = np.flatnonzero(number % self.every == 0)
+        number = steps + np.arange(1, count + 1)
+        steps += count
+        last = np.flatnonzero(number % every == 0)
         starts = np.unique(np.concatenate([[0], last[last + 1 < count] + 1]))
         groups = {name: np.maximum.reduceat(columns[name], starts) for name in WORST}
         groups |= {name: np.add.reduceat(columns[name], starts, axis=0) for name in SUMS}
         groups["status"] = np.maximum.reduceat(RANK[columns["status"]], starts)
-        for name, before in self.begun.items():
+        for name, before in begun.items():
             groups[name][0] = before + groups[name][0] if name in SUMS else max(before, groups[name][0])
-        ended = number[-1] % self.every == 0
-        self.begun = {} if ended else {name: column[-1].copy() for name, column in groups.items()}
-        if not last.size:
-            return None
-        thin = {name: column[: last.size] for name, column in groups.items()}
-        thin["status"] = np.array([RANKED[rank] for rank in thin["status"].tolist()])
-        thin |= {name: columns[name][last] for name in LAST}
-        return thin | contacts_of_steps(columns, last)
+        ended = number[-1] % every == 0
+        begun = {} if ended else {name: column[-1].copy() for name, column in groups.items()}
+        if last.size:
+            thin = {name: column[: last.size] for name, column in groups.items()}
+            thin["status"] = np.array([RANKED[rank] for rank in thin["status"].tolist()])
+            thin |= {name: columns[name][last] for name in LAST}
+            yield thin | contacts_of_steps(columns, last), events, checkpoint
 
 
 def contacts_of_steps(columns: dict[str, Any], steps: Integers) -> dict[str, Any]:

@@ -98,7 +98,10 @@ def active_rows(problem: ContactProblem, law: LawNumbers) -> ActiveRows:
     terms = contact_terms(problem, law)
     d, response = problem.dimension, problem.response
     contacts = np.flatnonzero(terms.part == TAKES_PART)
-    W, q = restricted(response.W, response.q, contacts, problem.contacts, d)
+    W, q = response.W, response.q.copy()
+    if contacts.size < problem.contacts:  # only those that take part, and the joints
+        kept = np.append((d * contacts[:, None] + np.arange(d)).ravel(), np.arange(d * problem.contacts, q.size))
+        W, q = W[np.ix_(kept, kept)] if isinstance(W, np.ndarray) else W[kept][:, kept], q[kept]
     diagonal, normal = np.zeros_like(q), d * np.arange(contacts.size)
     diagonal[normal] = terms.compliance[contacts]
     before = np.ascontiguousarray(problem.start_velocity.reshape(-1, d)[contacts])
@@ -164,6 +167,11 @@ def bristles_hold(sliding, soft, slip, bristle, mu, previous):
     return holds, held
 
 
+LAW_OF_CONTACTS = (
+    "gap", "restitution", "mu", "mu_kinetic", "stiffness", "damping", "stiffness_tangent", "damping_tangent", "patch",
+)  # fmt: skip  # what `terms_of_all` asks of a ContactProblem
+
+
 class ContactTerms(NamedTuple):
     """friction/terms.py for all contacts of a problem, (nc,) each."""
 
@@ -180,22 +188,10 @@ class ContactTerms(NamedTuple):
 
 def contact_terms(problem: ContactProblem, law: LawNumbers) -> ContactTerms:
     """The law of each contact; one that takes part and is relaxed must have a spring or a damper."""
-    terms = ContactTerms(
-        *terms_of_all(
-            law,
-            problem.start_velocity.reshape(-1, problem.dimension),
-            np.ascontiguousarray(problem.response.q[: problem.H.shape[1] : problem.dimension]),
-            problem.gap,
-            problem.restitution,
-            problem.mu,
-            problem.mu_kinetic,
-            problem.stiffness,
-            problem.damping,
-            problem.stiffness_tangent,
-            problem.damping_tangent,
-            problem.patch,
-        )
-    )
+    u = problem.start_velocity.reshape(-1, problem.dimension)
+    free = np.ascontiguousarray(problem.response.q[: problem.H.shape[1] : problem.dimension])
+    surfaces = (getattr(problem, name) for name in LAW_OF_CONTACTS)
+    terms = ContactTerms(*terms_of_all(law, u, free, *surfaces))
     for names, compliance in (
         ("stiffness and damping", terms.compliance),
         ("stiffness_tangent and damping_tangent", terms.compliance_tangent),
@@ -224,14 +220,6 @@ def terms_of_all(law, u, free, gap, restitution, static, kinetic, k, b, k_t, b_t
         mu[i], slides[i] = friction_of(law, static[i], kinetic[i], slip_of(u_t, u_o, u_r, patch[i]))
         given_back[i] = returned(law, restitution[i], bounced[i])
     return kept, offset, compliance, compliance_tangent, drag, mu, slides, given_back, bounced
-
-
-def restricted(W: Matrix, q: Vector, contacts: Indices, count: int, d: int) -> tuple[Matrix, Vector]:
-    """The rows of the contacts that take part and of the joints."""
-    if contacts.size == count:
-        return W, q.copy()
-    rows = np.concatenate([(d * contacts[:, None] + np.arange(d)).ravel(), np.arange(d * count, q.size)])
-    return (W[np.ix_(rows, rows)] if isinstance(W, np.ndarray) else W[rows][:, rows]), q[rows]
 
 
 def spread(problem: ContactProblem, contacts: Indices, impulses: RowImpulses) -> Impulses:

@@ -8,7 +8,6 @@ is the same for all, dense where W is, and sparse where it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,14 +50,22 @@ def room_for_unknowns(size, entries):
     )
 
 
-def posed_mixed(rows: ActiveRows, unknowns: Unknowns, start: Vector | None, normal: Indices | None = None) -> Posed:
-    """The mixed problem (1), and the way back, x = P z; `normal` as in Posed."""
-    return Posed(problem_of(MixedLCP, rows, unknowns), start, way_back(rows, unknowns), normal)
+def posed_as(
+    kind: type[LCP] | type[MixedLCP],
+    rows: ActiveRows,
+    unknowns: Unknowns,
+    start: Vector | None = None,
+    normal: Indices | None = None,
+) -> Posed:
+    """The problem (1), an LCP only where all bounds are [0, ∞), and the way back, x = P z; `normal` as in Posed."""
+    row, value, size, shape = unknowns.row, unknowns.value, rows.q.size, rows.previous.shape
 
+    def decode(z: Vector) -> RowImpulses:
+        x = impulses_of(row, value, z, size)
+        bounded = shape[0] * shape[1]
+        return RowImpulses(x[:bounded].reshape(shape), x[bounded:])
 
-def posed_lcp(rows: ActiveRows, unknowns: Unknowns) -> Posed:
-    """The same where all bounds are [0, ∞)."""
-    return Posed(problem_of(LCP, rows, unknowns), None, way_back(rows, unknowns))
+    return Posed(problem_of(kind, rows, unknowns), start, decode, normal)
 
 
 def problem_of(kind: type[LCP] | type[MixedLCP], rows: ActiveRows, unknowns: Unknowns) -> Any:
@@ -71,17 +78,6 @@ def problem_of(kind: type[LCP] | type[MixedLCP], rows: ActiveRows, unknowns: Unk
     else:
         M, q = assembled_sparse(rows.W, rows.q, unknowns)
     return LCP(M, q) if kind is LCP else MixedLCP(M, q, lower, upper)
-
-
-def way_back(rows: ActiveRows, unknowns: Unknowns) -> Callable[[Vector], RowImpulses]:
-    row, value, size, shape = unknowns.row, unknowns.value, rows.q.size, rows.previous.shape
-
-    def decode(z: Vector) -> RowImpulses:
-        x = impulses_of(row, value, z, size)
-        bounded = shape[0] * shape[1]
-        return RowImpulses(x[:bounded].reshape(shape), x[bounded:])
-
-    return decode
 
 
 def assembled_sparse(W: Sparse, q: Vector, unknowns: Unknowns) -> tuple[Sparse, Vector]:

@@ -21,12 +21,13 @@ from typing import ClassVar
 import numpy as np
 
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import Unknowns, posed_mixed, room_for_unknowns
+from stickslip.friction.assembly import Unknowns, posed_as, room_for_unknowns
 from stickslip.friction.directions import sliding_axis
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.stabilisation import RELAXATION, Stabilisation
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Vector
+from stickslip.problems.mixed import MixedLCP
 
 LEAST_FORCE = 1e-6  # a smaller normal force counts as this in the lateral relaxation   [N]
 
@@ -43,7 +44,7 @@ class Bounded(Formulation):
 
     def posed(self, rows: ActiveRows) -> Posed:
         unknowns = Unknowns(*bounded_unknowns(self.turned, rows.h, *rows.lagged))
-        return posed_mixed(rows, unknowns, unknowns.start, rows.normal)
+        return posed_as(MixedLCP, rows, unknowns, unknowns.start, rows.normal)
 
     def left(self, rows: ActiveRows, p: Dense) -> Vector:
         """What is left of the bounds μ p_n, of the step before, along the axis where that is least."""

@@ -22,7 +22,7 @@ import numpy as np
 from stickslip.checks import Refused, checked, instance, number, positive, vector
 from stickslip.errors import InputError
 from stickslip.friction.elimination import Response, inverse_of, respond
-from stickslip.problems.friction_sets import Ellipsoid, FrictionMap, FrictionSet, Mixed, Polyhedron
+from stickslip.problems.friction_sets import FrictionSet
 from stickslip.problems.matrix import Frozen, Matrix, Vector, canonical, not_negative, square
 
 MATERIAL = {
@@ -119,8 +119,7 @@ class ContactProblem(Frozen):
 
     def inverse_mass(self, momentum: Vector) -> Vector:
         """M⁻¹ times a momentum."""
-        velocity: Vector = self.inverse @ vector("ContactProblem", "momentum", momentum, self.f.size)
-        return velocity
+        return self.inverse @ vector("ContactProblem", "momentum", momentum, self.f.size)
 
     @checked(impulses=instance(Impulses))
     def velocity_after(self, impulses: Impulses) -> Vector:
@@ -130,8 +129,7 @@ class ContactProblem(Frozen):
     @cached_property
     def start_velocity(self) -> Vector:
         """u at the start of the step, (d nc,)."""
-        u: Vector = self.H.T @ self.v + self.w
-        return u
+        return self.H.T @ self.v + self.w
 
     @cached_property
     def response(self) -> Response:
@@ -166,7 +164,7 @@ def friction_sets(given: Any, contacts: int) -> tuple[FrictionSet | None, ...]:
     if sets and len(sets) != contacts:
         raise InputError(f"ContactProblem: surface has {len(sets)} entries, expected {contacts}, one for each contact")
     for each in sets:
-        if each is not None and not isinstance(each, Ellipsoid | Mixed | Polyhedron | FrictionMap):
+        if each is not None and not isinstance(each, FrictionSet):
             raise InputError(
                 f"ContactProblem: surface has {each!r}, expected Ellipsoid(), Mixed(), Polyhedron(…), FrictionMap(f) "
                 "or None"

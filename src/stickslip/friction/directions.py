@@ -21,8 +21,7 @@ from stickslip.problems.matrix import Dense, frozen
 def polyhedral_directions(count: int, dimension: int, offset: float = 0.0) -> Dense:
     """A of (1), (2, count); in the plane (1, 2)."""
     found = np.array([[1.0, -1.0]]) if dimension == 2 else unit_vectors(2 * math.pi / count, count, offset)
-    directions: Dense = frozen(found)
-    return directions
+    return frozen(found)
 
 
 @cache
@@ -30,8 +29,7 @@ def axes(count: int, dimension: int) -> Dense:
     """`count` lines through the tangent plane at equal angles, each by one of its senses: (2, count), or (1, 1)."""
     if dimension == 2:
         return np.ones((1, 1))
-    lines: Dense = frozen(unit_vectors(math.pi / count, count))
-    return lines
+    return frozen(unit_vectors(math.pi / count, count))
 
 
 def unit_vectors(between: float, count: int, first: float = 0.0) -> Dense:

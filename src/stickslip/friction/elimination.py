@@ -101,9 +101,8 @@ def joined(problem: ContactProblem, order: Indices, form: Any) -> tuple[Matrix, 
 
 def symmetric(matrix: Matrix) -> Matrix:
     """The matrix without its rounding: ½ (A + Aᵀ)."""
-    if isinstance(matrix, np.ndarray):
-        return 0.5 * (matrix + matrix.T)
-    return sparse.csr_array(0.5 * (matrix + matrix.T))
+    whole = 0.5 * (matrix + matrix.T)
+    return whole if isinstance(whole, np.ndarray) else sparse.csr_array(whole)
 
 
 def with_diagonal(matrix: Matrix, entries: Vector) -> Matrix:

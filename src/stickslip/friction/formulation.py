@@ -22,24 +22,21 @@ from stickslip.friction.impact import IMPACT, NEWTON, Impact, RowImpulses
 from stickslip.friction.stabilisation import STABILISATION, Stabilisation
 from stickslip.friction.terms import LawNumbers, law_numbers
 from stickslip.jit import kernel
-from stickslip.problems.cone import ConeProblem, Law
+from stickslip.problems.cone import Law
 from stickslip.problems.contact_states import states_of
-from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.lcp import LCP
-from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Indices, Vector, affine
-from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import Problem
 
 SLIP_SPEED = 1e-3  # above which a contact slides, and friction is kinetic   [m/s]
 
 Scheme: TypeAlias = Literal["midpoint", "euler"]
-StepProblem: TypeAlias = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
 
 
 class Posed(NamedTuple):
     """The mathematical problem of a step, where to start from, and the impulses that a solution stands for."""
 
-    problem: StepProblem
+    problem: Problem
     start: Vector | None
     decode: Callable[[Vector], RowImpulses]
     normal: Indices | None = None  # (k,)   p_n among the unknowns of a MixedLCP that wants the loads of equal springs

@@ -165,12 +165,8 @@ def with_spin(rows: ActiveRows) -> ActiveRows:
     size = 4 * k + rows.lower.size
     P: Matrix = sparse.csr_array((np.ones(place.size), (place, np.arange(place.size))), shape=(size, place.size))
     P = P.toarray() if isinstance(rows.W, np.ndarray) else P
-    wide: dict[str, Any] = {
-        name: np.zeros((k, width)) for name, width in (("slip", 3), ("previous", 4), ("bristle", 3))
-    }
-    for name, values in wide.items():
-        known = getattr(rows, name)
-        values[:, : known.shape[1]] = known
+    none = np.zeros((k, 4 - d))
+    wide: dict[str, Any] = {name: np.hstack([getattr(rows, name), none]) for name in ("slip", "previous", "bristle")}
     return replace(rows, dimension=4, W=P @ rows.W @ P.T, q=P @ rows.q, patch=np.zeros(k), **wide)
 
 
@@ -241,37 +237,33 @@ def turned(angle: Vector, W: Matrix) -> Matrix:
 @checked(static=positive, kinetic=positive, speed=positive)
 def stribeck(static: float, kinetic: float, speed: float) -> FrictionMap:
     """μ = kinetic + (static - kinetic) exp(-v / speed) on the ellipsoid; used with materials whose friction is 1."""
-    check_pair("stribeck", static, kinetic)
-
-    def stribeck_law(t: Any, o: Any, r: Any, v: Any, x: Any, y: Any, z: Any, time: Any) -> Any:
-        mu = kinetic + (static - kinetic) * math.exp(-v / speed)
-        length = math.sqrt(t * t + o * o + r * r)
-        if length == 0.0:
-            return 0.0, 0.0, 0.0, 0.0
-        return length / mu, t / (length * mu), o / (length * mu), r / (length * mu)
-
-    return FrictionMap(stribeck_law)
+    return by_speed("stribeck", static, kinetic, speed, smooth=True)
 
 
 @remade
 @checked(static=positive, kinetic=positive, speed=not_negative)
 def static_kinetic(static: float, kinetic: float, speed: float = SLIP_SPEED) -> FrictionMap:
     """μ = static up to `speed`, kinetic above, on the ellipsoid; used with materials whose friction is 1."""
-    check_pair("static_kinetic", static, kinetic)
+    return by_speed("static_kinetic", static, kinetic, speed, smooth=False)
 
-    def static_kinetic_law(t: Any, o: Any, r: Any, v: Any, x: Any, y: Any, z: Any, time: Any) -> Any:
-        mu = kinetic if v > speed else static
+
+def by_speed(owner: str, static: float, kinetic: float, speed: float, smooth: bool) -> FrictionMap:
+    """The ellipsoid of a μ that falls with the speed of sliding."""
+    if not kinetic <= static:
+        raise InputError(f"{owner}: static is {static!r} and kinetic {kinetic!r}, expected 0 < kinetic <= static")
+
+    def law(t: Any, o: Any, r: Any, v: Any, x: Any, y: Any, z: Any, time: Any) -> Any:
+        if smooth:
+            mu = kinetic + (static - kinetic) * math.exp(-v / speed)
+        else:
+            mu = kinetic if v > speed else static
         length = math.sqrt(t * t + o * o + r * r)
         if length == 0.0:
             return 0.0, 0.0, 0.0, 0.0
         return length / mu, t / (length * mu), o / (length * mu), r / (length * mu)
 
-    return FrictionMap(static_kinetic_law)
-
-
-def check_pair(owner: str, static: float, kinetic: float) -> None:
-    if not kinetic <= static:
-        raise InputError(f"{owner}: static is {static!r} and kinetic {kinetic!r}, expected 0 < kinetic <= static")
+    law.__name__ = f"{owner}_law"
+    return FrictionMap(law)
 
 
 def sent(law: FrictionMap) -> tuple[Any, ...]:

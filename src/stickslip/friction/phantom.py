@@ -36,7 +36,7 @@ import numpy as np
 from stickslip.checks import checked, not_negative, truth
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import Unknowns, posed_mixed, room_for_unknowns
+from stickslip.friction.assembly import Unknowns, posed_as, room_for_unknowns
 from stickslip.friction.bounded import friction_along, lateral_relaxation
 from stickslip.friction.directions import axes, sliding_axis
 from stickslip.friction.formulation import Formulation, Posed
@@ -44,6 +44,7 @@ from stickslip.friction.polyhedral import AXES
 from stickslip.friction.stabilisation import RELAXATION, Stabilisation
 from stickslip.jit import kernel
 from stickslip.problems.matrix import Dense, Vector
+from stickslip.problems.mixed import MixedLCP
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Phantom(Formulation):
         diagonal = np.ascontiguousarray(rows.W.diagonal())
         unknowns = Unknowns(*phantom_unknowns(float(self.inertia), self.lateral, E, F, diagonal, rows.h, *rows.lagged))
         normal = (rows.dimension - 1) * rows.count + np.arange(rows.count)
-        return posed_mixed(rows, unknowns, unknowns.start, normal)
+        return posed_as(MixedLCP, rows, unknowns, unknowns.start, normal)
 
     def left(self, rows: ActiveRows, p: Dense) -> Vector:
         E, F = axes(self.directions, rows.dimension), axes(self.sliding_directions, rows.dimension)

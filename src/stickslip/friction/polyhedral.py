@@ -27,12 +27,14 @@ import numpy as np
 
 from stickslip.checks import checked, number, wholes
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import Unknowns, posed_lcp, posed_mixed, room_for_unknowns
+from stickslip.friction.assembly import Unknowns, posed_as, room_for_unknowns
 from stickslip.friction.directions import polyhedral_directions
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.stabilisation import Stabilisation
 from stickslip.jit import kernel
+from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Dense, Vector
+from stickslip.problems.mixed import MixedLCP
 
 MOST_DIRECTIONS = 1000  # each is an unknown of every contact
 DIRECTIONS, AXES = wholes(3, MOST_DIRECTIONS), wholes(2, MOST_DIRECTIONS)  # kinds of argument
@@ -59,7 +61,7 @@ class Polyhedral(Formulation):
         """Without a starting point: of the methods of `auto` Lemke's then comes first, and it takes none."""
         D = polyhedral_directions(self.directions, rows.dimension, self.offset)
         unknowns = Unknowns(*polyhedral_unknowns(D, rows.mu, rows.lower, rows.upper))
-        return posed_mixed(rows, unknowns, None) if rows.lower.size else posed_lcp(rows, unknowns)
+        return posed_as(MixedLCP if rows.lower.size else LCP, rows, unknowns)
 
     def left(self, rows: ActiveRows, p: Dense) -> Vector:
         """μ p_n - Σ p_f, with the least p_f >= 0 that make up the friction: of two neighbouring directions."""

@@ -30,18 +30,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from stickslip.checks import Refused, bound, checked, fraction, instance, not_negative
+from stickslip.checks import bound, checked, fraction, instance, not_negative, number_that, real
 
 TOUCHING = 1e-9  # gaps up to this are rounding   [m]
 
 
-def deceleration(owner: str, field: str, value: Any) -> float:
-    found = bound(owner, field, value, "a positive deceleration, or inf")
-    if found == 0:
-        raise Refused(owner, field, value, "a positive deceleration, or inf")
-    return found
+deceleration = number_that(lambda found: found > 0, "a positive deceleration, or inf", real)  # a kind of argument
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.checks import as_floats, vector
+from stickslip.checks import vector
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.problems.matrix import Dense, Frozen, Matrix, Vector, not_negative, square
+from stickslip.problems.matrix import Dense, Frozen, Matrix, Vector, not_negative, point, square
 
 
 class ContactBlocks(NamedTuple):
@@ -132,10 +132,7 @@ class OfContacts(Frozen):
 
     def value(self, r: Vector) -> Vector:
         """u = W r + q. A diverged r overflows to inf or nan without a warning: the residual is what tells."""
-        r = as_floats(type(self).__name__, "r", r)
-        if r.shape != self.q.shape:  # kernels check nothing
-            raise InputError(f"{type(self).__name__}: r has shape {r.shape}, expected {self.q.shape}")
-        u = np.empty_like(self.q)
+        r, u = point(type(self).__name__, "r", r, self.size), np.empty_like(self.q)
         velocities(self.blocks, self.q, r, u)
         return u
 

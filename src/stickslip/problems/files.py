@@ -34,9 +34,9 @@ import contextlib
 import io
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,7 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_sparse
 from stickslip.problems.mixed import MixedLCP
-
-Saved: TypeAlias = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
+from stickslip.problems.residual import Problem
 
 MAX_BYTES = 8 * 2**30
 MOST_PACKED = 1100  # times smaller can deflate make zeros
@@ -71,7 +70,7 @@ LAYOUTS = ("fclib_local", "fclib_global", "lcp", "mlcp", "box", "cylinder", "lim
 
 
 @checked(path=file_path, max_bytes=count)
-def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Saved:
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Problem:
     """The problem in an HDF5 file. Datasets that declare more than `max_bytes` together are not read."""
     import h5py
 
@@ -95,7 +94,7 @@ def check_hdf5(name: str) -> None:
 
 
 @checked(path=file_path)
-def save(problem: Saved, path: str | os.PathLike[str]) -> None:
+def save(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write the problem, exactly. The file appears complete or not at all, and replaces an older one at once."""
     with made_whole(path) as file:
         write_problem(file, problem)
@@ -214,7 +213,7 @@ def readable(what: str) -> Iterator[None]:
         raise InputError(f"{what} cannot be read, the file is truncated or damaged ({reason})") from None
 
 
-def read_problem(reader: Reader) -> Saved:
+def read_problem(reader: Reader) -> Problem:
     groups = reader.names()
     if any(name.startswith("fclib") and name.endswith("rolling") for name in groups):
         raise InputError("this is a problem with rolling friction (5 components a contact), which is not supported yet")
@@ -361,7 +360,7 @@ def read_sparse(reader: Reader, path: str, shape: tuple[int, int]) -> Sparse:
         line = int(np.argmax(np.diff(starts) < 0))
         raise InputError(f"/{path}/p decreases from {starts[line]} to {starts[line + 1]}, expected no decrease")
     count = int(starts[-1])
-    places, values = read_entries(reader, path, "i", count, across), read_values(reader, path, count)
+    places, values = read_entries(reader, path, "i", count, across), first_of(reader.floats, f"{path}/x", count)
     if form == -2:
         return sparse.csr_array((values, places, starts), shape=shape)
     return sparse.csr_array(sparse.csc_array((values, places, starts), shape=shape))
@@ -370,16 +369,13 @@ def read_sparse(reader: Reader, path: str, shape: tuple[int, int]) -> Sparse:
 def read_triplets(reader: Reader, path: str, shape: tuple[int, int], count: int) -> Sparse:
     rows = read_entries(reader, path, "i", count, shape[0])
     columns = read_entries(reader, path, "p", count, shape[1])
-    values = read_values(reader, path, count)
+    values = first_of(reader.floats, f"{path}/x", count)
     return sparse.csr_array(sparse.coo_array((values, (rows, columns)), shape=shape))
 
 
 def read_entries(reader: Reader, path: str, name: str, count: int, limit: int) -> Indices:
-    """The first `count` indices, each in [0, limit). There may be room for more (nzmax)."""
-    indices = reader.integers(f"{path}/{name}", None)
-    if indices.size < count:
-        raise InputError(f"/{path}/{name} has {indices.size} entries, expected {count}")
-    indices = indices[:count]
+    """The first `count` indices, each in [0, limit)."""
+    indices = first_of(reader.integers, f"{path}/{name}", count)
     outside = (indices < 0) | (indices >= limit)
     if outside.any():
         where = int(np.argmax(outside))
@@ -387,14 +383,15 @@ def read_entries(reader: Reader, path: str, name: str, count: int, limit: int) -
     return indices
 
 
-def read_values(reader: Reader, path: str, count: int) -> Vector:
-    values = reader.floats(f"{path}/x", None)
+def first_of(read: Callable[..., Any], path: str, count: int) -> Any:
+    """The first `count` numbers at a path. There may be room for more (nzmax)."""
+    values = read(path, None)
     if values.size < count:
-        raise InputError(f"/{path}/x has {values.size} entries, expected {count}")
+        raise InputError(f"/{path} has {values.size} entries, expected {count}")
     return values[:count]
 
 
-def write_problem(file: Any, problem: Saved) -> None:
+def write_problem(file: Any, problem: Problem) -> None:
     match problem:
         case LCP():
             write(file, "lcp", M=problem.M, q=problem.q)
@@ -433,15 +430,9 @@ def write_cone(file: Any, problem: ConeProblem) -> None:
 
 
 def read_set(kind: int, planes: Dense) -> FrictionSet:
-    match kind:
-        case 0:
-            return Ellipsoid()
-        case 1:
-            return Mixed()
-        case 2:
-            return Polyhedron(planes)
-        case strange:
-            raise InputError(f"/limit_surface/set is {strange}, expected 0, 1 or 2")
+    if kind not in (0, 1, 2):
+        raise InputError(f"/limit_surface/set is {kind}, expected 0, 1 or 2")
+    return Polyhedron(planes) if kind == 2 else (Ellipsoid(), Mixed())[kind]
 
 
 def write_limit_surface(file: Any, problem: LimitSurfaceProblem) -> None:
@@ -453,8 +444,8 @@ def write_limit_surface(file: Any, problem: LimitSurfaceProblem) -> None:
         kinds, planes, _ = sets_data(problem.surface, problem.contacts)
         parts |= {"set": kinds, "planes": planes}
     else:
-        parts["set"], planes, _ = problem.surface.data
-        parts |= {"planes": planes} if isinstance(problem.surface, Polyhedron) else {}
+        parts["set"] = problem.surface.kind
+        parts |= {"planes": problem.surface.planes} if isinstance(problem.surface, Polyhedron) else {}
     write(file, "limit_surface", **parts)
 
 

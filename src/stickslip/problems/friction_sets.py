@@ -54,49 +54,48 @@ SAMPLES = 64  # directions in which a user's function is tried
 Gauge: TypeAlias = Callable[..., tuple[float, float, float, float]]
 
 
-class SetData(NamedTuple):
-    """A friction set as kernels take it."""
-
-    kind: int  # from GAUGE on a FrictionMap: how many others are before it, of several
-    planes: Dense  # (m, 3)   rows N of a Polyhedron
-    gauge: Any  # the compiled function of the FrictionMaps, or None
-
-
 class SetsData(NamedTuple):
     """The friction sets of several contacts as kernels take them."""
 
-    kind: Indices  # (nc, 3)   kind, and where its rows of planes begin and end
-    planes: Dense  # (m, 3)   of all
+    kind: Indices  # (nc, 3)   kind, from GAUGE on that FrictionMap, and where its rows of planes begin and end
+    planes: Dense  # (m, 3)   rows N of all Polyhedrons
     gauge: Any  # the compiled function of the FrictionMaps, or None
 
 
+class OneSet:
+    """What the sets have that may be that of one contact."""
+
+    kind: ClassVar[int]
+
+    @property
+    def data(self) -> SetsData:
+        """One contact with this set, as kernels take it."""
+        return sets_data(self, 1)
+
+
 @dataclass(frozen=True)
-class Ellipsoid:
+class Ellipsoid(OneSet):
     """(c_t / e_t)² + (c_o / e_o)² + (c_r / e_r)² <= λ²: force and moment share one limit surface."""
 
     radius: ClassVar[float] = 1.0
-
-    @property
-    def data(self) -> SetData:
-        return SetData(BALL, NO_PLANES, None)
+    kind: ClassVar[int] = BALL
 
 
 @dataclass(frozen=True)
-class Mixed:
+class Mixed(OneSet):
     """(c_t / e_t)² + (c_o / e_o)² <= λ², |c_r| <= e_r λ: a disc and an interval."""
 
     radius: ClassVar[float] = math.sqrt(2.0)
-
-    @property
-    def data(self) -> SetData:
-        return SetData(MIXED, NO_PLANES, None)
+    kind: ClassVar[int] = MIXED
 
 
 @dataclass(frozen=True, eq=False)
-class Polyhedron(Frozen):
+class Polyhedron(OneSet, Frozen):
     """N (c_t / e_t, c_o / e_o, c_r / e_r) <= λ, row by row. The rows must bound the set on all sides."""
 
     planes: Dense  # (m, 3)   N
+
+    kind: ClassVar[int] = POLYHEDRON
 
     def __post_init__(self) -> None:
         planes = floats("Polyhedron", "planes", self.planes)
@@ -122,16 +121,11 @@ class Polyhedron(Frozen):
         triples = [list(chosen) for chosen in itertools.combinations(range(len(self.planes)), 3)]
         regular = [rows for rows in triples if abs(np.linalg.det(self.planes[rows])) > 1e-12]
         corners = np.array([np.linalg.solve(self.planes[rows], np.ones(3)) for rows in regular])
-        inside: Dense = frozen(corners[(corners @ self.planes.T <= 1 + 1e-9).all(axis=1)])
-        return inside
+        return frozen(corners[(corners @ self.planes.T <= 1 + 1e-9).all(axis=1)])
 
     @property
     def radius(self) -> float:
         return float(np.linalg.norm(self.vertices, axis=1).max())
-
-    @property
-    def data(self) -> SetData:
-        return SetData(POLYHEDRON, self.planes, None)
 
     def __repr__(self) -> str:
         return f"Polyhedron(planes={len(self.planes)})"
@@ -151,7 +145,7 @@ def bounds_all_sides(planes: Dense) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class FrictionMap:
+class FrictionMap(OneSet):
     """The user's own set {s : f(s) <= λ}, or law: f is compiled and runs inside the solver.
 
     f(s_t, s_o, s_r, speed, x, y, z, time) returns its value and its three derivatives by s. It must be a gauge: convex,
@@ -163,17 +157,13 @@ class FrictionMap:
     f: Gauge
 
     radius: ClassVar[float] = math.nan  # not known
+    kind: ClassVar[int] = GAUGE
 
     def __post_init__(self) -> None:
         if not callable(self.f) or isinstance(self.f, type):
             raise Refused("FrictionMap", "f", self.f, "a function of 8 numbers that returns 4")
         check_gauge(self.f)
         _ = self.plain  # what cannot be compiled is refused here
-
-    @cached_property
-    def compiled(self) -> Any:
-        """f as kernels call one function of a problem: the first number says which, of several."""
-        return one_of((self,))
 
     @cached_property
     def plain(self) -> Any:
@@ -185,10 +175,6 @@ class FrictionMap:
             raise InputError(
                 f"FrictionMap: f cannot be compiled, expected a function of 8 numbers that returns 4: {reason}"
             ) from error
-
-    @property
-    def data(self) -> SetData:
-        return SetData(GAUGE, NO_PLANES, self.compiled)
 
     def __repr__(self) -> str:
         return f"FrictionMap({getattr(self.f, '__name__', 'f')})"
@@ -255,21 +241,12 @@ def sets_data(surface: FrictionSet | FrictionSets, contacts: int) -> SetsData:
     sets = surface.sets if isinstance(surface, FrictionSets) else contacts * (surface,)
     maps = tuple(dict.fromkeys(each for each in sets if isinstance(each, FrictionMap)))
     shapes = list(dict.fromkeys(each for each in sets if isinstance(each, Polyhedron)))
-    ends = np.cumsum([0, *(len(each.planes) for each in shapes)])
-    rows = [(number_of(each, maps), *range_of(each, shapes, ends)) for each in sets]
+    ends = np.cumsum([0, *(len(each.planes) for each in shapes)]).tolist()
+    known: dict[Any, tuple[int, int, int]] = {each: (GAUGE + i, 0, 0) for i, each in enumerate(maps)}
+    known |= {each: (POLYHEDRON, ends[i], ends[i + 1]) for i, each in enumerate(shapes)}
+    rows = [known.get(each, (each.kind, 0, 0)) for each in sets]
     planes = np.vstack([each.planes for each in shapes]) if shapes else NO_PLANES
     return SetsData(frozen(np.array(rows, np.int64).reshape(-1, 3)), frozen(planes), one_of(maps) if maps else None)
-
-
-def number_of(each: FrictionSet, maps: tuple[FrictionMap, ...]) -> int:
-    return GAUGE + maps.index(each) if isinstance(each, FrictionMap) else each.data.kind
-
-
-def range_of(each: FrictionSet, shapes: list[Polyhedron], ends: Any) -> tuple[int, int]:
-    if not isinstance(each, Polyhedron):
-        return 0, 0
-    i = shapes.index(each)
-    return int(ends[i]), int(ends[i + 1])
 
 
 def check_gauge(f: Gauge) -> None:

@@ -36,14 +36,12 @@ class LCP(Frozen):
     @cached_property
     def lower(self) -> Vector:
         """(n,) of z, as a MixedLCP has them: zeros."""
-        zeros: Vector = frozen(np.zeros(self.size))
-        return zeros
+        return frozen(np.zeros(self.size))
 
     @cached_property
     def upper(self) -> Vector:
         """(n,) of z: infinite."""
-        infinite: Vector = frozen(np.full(self.size, np.inf))
-        return infinite
+        return frozen(np.full(self.size, np.inf))
 
     def value(self, z: Vector) -> Vector:
         """w = M z + q."""

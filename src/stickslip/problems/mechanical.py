@@ -199,16 +199,14 @@ def contact_map(centres: Dense, pairs: Indices, points: Dense, directions: Dense
         body, d = pairs[moving, side], directions[moving]
         arm = (points[moving] - centres[body])[:, None, :]
         torque = np.cross(arm, d)
-        torque[np.abs(torque) < 1e-14 * np.abs(arm).max(initial=0.0)] = (
-            0.0  # an arm along d has none, not one of rounding
-        )
+        rounding = 1e-14 * np.abs(arm).max(initial=0.0)
+        torque[np.abs(torque) < rounding] = 0.0  # an arm along d has none
         values.append(sign * np.concatenate([d, torque], axis=2))
         shape = values[-1].shape
         rows.append(np.broadcast_to(6 * body[:, None, None] + np.arange(6), shape))
         columns.append(np.broadcast_to(column[moving][:, :, None], shape))
-    where = tuple(np.concatenate([part.ravel() for part in parts]) for parts in (rows, columns))
-    data = np.concatenate([part.ravel() for part in values])
-    H: Sparse = sparse.csr_array(sparse.coo_array((data, where), shape=(6 * len(centres), contacts * k)))
+    row, col, data = (np.concatenate([part.ravel() for part in parts]) for parts in (rows, columns, values))
+    H: Sparse = sparse.csr_array(sparse.coo_array((data, (row, col)), shape=(6 * len(centres), contacts * k)))
     H.eliminate_zeros()
     return H
 

@@ -35,7 +35,7 @@ projects with ρ_i and weighs velocities by ρ_i in the norms.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,7 +57,8 @@ NEVER = -1.0  # a tolerance that no residual meets
 SMALL = 1e-100  # a sum of squares between this and its inverse has lost nothing worth having
 
 
-PROBLEMS = (LCP, MixedLCP, ConeProblem, CylinderProblem, LimitSurfaceProblem)
+Problem: TypeAlias = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
+PROBLEMS = get_args(Problem)
 
 
 @checked(problem=instance(*PROBLEMS))
@@ -101,8 +102,7 @@ def judge_at(problem: LCP | MixedLCP, x: Vector, y: Vector, tol: float) -> tuple
 
 def residual_scale(problem: LCP | MixedLCP) -> float:
     """What the residual is relative to."""
-    conic = isinstance(problem, LCP) or problem.is_conic
-    return (float(length(problem.q)) + (0.0 if conic else 1.0)) or 1.0
+    return (float(length(problem.q)) + (0.0 if problem.is_conic else 1.0)) or 1.0
 
 
 def without_far_bounds(problem: LCP | MixedLCP, tol: float, alike: float = 0.0) -> LCP | MixedLCP:
@@ -154,15 +154,7 @@ def unit_free_residual(problem: ConeProblem, x: ArrayLike) -> float:
     r = point("residual", "x", x, problem.size)
     u, one, rho = problem.value(r), np.ones(problem.contacts), problem.weights
     distance, *sizes = cone_lengths(r, u, problem.q, problem.mu, problem.shift, one, rho)
-    return relative(distance, *sizes, smallest=0.0)  # no unit to compare with
-
-
-def relative(distance: float, *lengths: float, smallest: float = TINY) -> float:
-    """The distance over the largest of the lengths. Each is looked at: max(1.0, nan) is 1.0."""
-    if not all(map(math.isfinite, (distance, *lengths))):
-        return math.inf
-    scale = max(lengths)
-    return distance / scale if scale > smallest else distance
+    return float(relative_to_data(distance, max(sizes)))  # no unit to compare with
 
 
 @kernel
@@ -282,8 +274,8 @@ def project(mu, y_n, y_1, y_2, y_t):
 
 
 @kernel
-def cone_map_length(r, u, mu, shift, rho, d):
-    """|r - P_K(r - ρ ũ)|, ũ = u + shift |u_t| e_n, over all contacts of dimension d."""
+def cone_map_length(r, u, mu, shift, rho):
+    """|r - P_K(r - ρ ũ)|, ũ = u + shift |u_t| e_n, over all contacts."""
     return cone_lengths(r, u, u, mu, shift, np.ones(mu.size), rho)[0]
 
 

@@ -41,13 +41,7 @@ class Case:
 
 def textbook() -> tuple[Case, ...]:
     """Every case of this module, the parametrised ones at one or two small sizes."""
-    return (
-        *one_by_one(),
-        *known_by_name(),
-        *several(),
-        *painleve_paradoxes(),
-        *mixed(),
-    )
+    return *one_by_one(), *known_by_name(), *several(), *painleve_paradoxes(), *mixed()
 
 
 def one_by_one() -> tuple[Case, ...]:

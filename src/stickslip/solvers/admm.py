@@ -30,7 +30,6 @@ The cost is the factorisation: in a wide three-dimensional pile its fill grows f
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,8 +66,7 @@ class ADMM:
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Iterate from x0 (zero where there is none) until the residual is at most tol; STALLED where W + κ I is
         singular."""
-        expect(self, problem, ConeProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, ConeProblem)
         x = start_from(problem, x0)
         u, error, solved = judge(problem, x, self.tol)
         if solved:

@@ -29,7 +29,6 @@ Coulomb's law: the residual, with W as it is and not its symmetric part, decides
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,8 +58,7 @@ class APGD:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Descend from x0 (zero where there is none) until the residual is at most tol."""
-        expect(self, problem, ConeProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, ConeProblem)
         W, q, mu, shift = problem.blocks, problem.q, problem.mu, problem.shift
         tol = 0.999 * self.tol  # conclude multiplies by W in another order of summation
         r = start_from(problem, x0)

@@ -32,7 +32,6 @@ method at residuals of about 1e-10.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,11 +47,9 @@ from stickslip.problems.residual import length
 from stickslip.solvers.block_lu import MOST_CONTACTS
 from stickslip.solvers.body_lu import no_legs
 from stickslip.solvers.cone_system import factorised, find_velocities, judge, prepare, substitute
-from stickslip.solvers.solution import Solution, Status, conclude, expect, start_from
+from stickslip.solvers.solution import Solution, conclude, expect, start_from
+from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED, STALLED
 
-SOLVED, MAX_ITER, STALLED, NONFINITE = (
-    int(status) for status in (Status.SOLVED, Status.MAX_ITER, Status.STALLED, Status.NONFINITE)
-)
 TO_BOUNDARY = 0.95  # share of the way to the boundary of the cones that a step may go
 NEAREST, FARTHEST = 1e-3, 0.1  # inside the cones, where the method starts from a given point
 SHORT, PATIENCE = 0.05, 3  # so many steps shorter than this in a row end in a restart
@@ -70,18 +67,17 @@ class ConeInteriorPoint:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """From a point as far inside the cones as x0 is from a solution, or from the middle where there is no x0."""
-        expect(self, problem, ConeProblem)
+        started = expect(self, problem, ConeProblem)
         if problem.contacts > MOST_CONTACTS:
             raise InputError(
                 f"ConeInteriorPoint: the problem has {problem.contacts} contacts, expected at most {MOST_CONTACTS}"
             )
-        started = time.perf_counter()
         r = start_from(problem, x0)
         ended, iterations = iterate(
             problem.blocks, no_legs(), problem.q, problem.mu, problem.shift, 0.999 * self.tol, self.max_iter,
             self.restarts, r,
         )  # fmt: skip
-        return conclude(problem, self, r, Status(ended), iterations, started)
+        return conclude(problem, self, r, ended, iterations, started)
 
 
 class Iterate(NamedTuple):

@@ -20,7 +20,6 @@ calls almost solved is taken, for the residual decides. The loop cannot be more 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,8 +49,7 @@ class Conic:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve; x0, where there is one, gives the first μ|u_t|."""
-        expect(self, problem, ConeProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, ConeProblem)
         convex = ConvexProblem(problem)
         d = problem.dimension
 
@@ -97,13 +95,18 @@ class ConvexProblem:
         return self.scale * self.size * np.array(answer.x), str(answer.status) in ("Solved", "AlmostSolved")
 
 
-def conic_solver(P: Any, q: Vector, A: Any, b: Vector, cones: list[Any], **settings: Any) -> Any:
-    """Clarabel for  min ½ xᵀ P x + qᵀ x  over  b - A x ∈ cones,  quiet and on one thread; `settings` are its own. Where
-    q is to change, presolve_enable must be False."""
+def conic_solver(
+    P: Any, q: Vector, A: Any, b: Vector, cones: list[Any], exact: float | None = None, **settings: Any
+) -> Any:
+    """Clarabel for  min ½ xᵀ P x + qᵀ x  over  b - A x ∈ cones,  quiet and on one thread, P = 0 where it is None;
+    `exact` is what its three tolerances are, and `settings` are its own. Where q is to change, presolve_enable must be
+    False."""
     import clarabel
 
     chosen = clarabel.DefaultSettings()
-    for name, value in {"verbose": False, "max_threads": 1, **settings}.items():
+    P = sparse.csc_matrix((q.size, q.size)) if P is None else P
+    tolerances = {} if exact is None else dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), exact)
+    for name, value in {"verbose": False, "max_threads": 1, **tolerances, **settings}.items():
         setattr(chosen, name, value)
     return clarabel.DefaultSolver(sparse.csc_matrix(P), q, sparse.csc_matrix(A), b, cones, chosen)
 

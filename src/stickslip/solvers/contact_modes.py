@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from stickslip.checks import checked, count, instance, positive, whole
 from stickslip.errors import InputError
@@ -236,9 +236,8 @@ def deepest(
         blocks.append(cone)
         right.append(np.zeros(4))
         cones.append(clarabel.SecondOrderConeT(4))
-    goal, none = -np.append(np.zeros(n), 1.0), sparse.csc_matrix((n + 1, n + 1))
-    exact = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), PATIENT)
-    program = conic_solver(none, goal, np.vstack(blocks), np.concatenate(right), cones, **exact)
+    goal = -np.append(np.zeros(n), 1.0)
+    program = conic_solver(None, goal, np.vstack(blocks), np.concatenate(right), cones, exact=PATIENT)
     answer = np.array(program.solve().x)
     if not np.isfinite(answer).all():
         return np.zeros(n), -np.inf
@@ -261,7 +260,8 @@ def distinct(map_: NaturalMap, points: list[Vector], tol: float) -> list[ModeSol
         if not solved:
             continue
         modes = modes_at(problem, form.coordinates(c), form.E * a)
-        dimension = x.size - rank(mode_equations(map_, modes, form.coordinates(c))[1])
+        values = np.linalg.svd(mode_equations(map_, modes, form.coordinates(c))[1], compute_uv=False)
+        dimension = x.size - int((values > RANK * values.max(initial=0.0)).sum())
         new = ModeSolution(modes, c, a, error, dimension)
         same = [k for k, other in enumerate(kept) if is_same(problem, new, other)]
         if not same:
@@ -283,11 +283,6 @@ def modes_at(problem: LimitSurfaceProblem, x: Vector, y: Vector) -> tuple[str, .
         else:
             names.append(SLIP if slides or np.abs(tau).max() > STILL * speed else STICK)
     return tuple(names)
-
-
-def rank(jacobian: Dense) -> int:
-    values = np.linalg.svd(jacobian, compute_uv=False)
-    return int((values > RANK * values[0]).sum()) if values.size else 0
 
 
 def is_same(problem: LimitSurfaceProblem, one: ModeSolution, other: ModeSolution) -> bool:

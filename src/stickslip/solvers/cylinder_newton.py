@@ -10,8 +10,7 @@ Gauss-Seidel is slow at, contacts in a row or between joints, up to some hundred
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,8 +19,7 @@ from stickslip.jit import kernel
 from stickslip.problems.blocks import contact_weights
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense, both_sides
-from stickslip.problems.residual import judge
-from stickslip.solvers.dense_newton import newton_or_proximal
+from stickslip.solvers.dense_newton import Map, newton_or_proximal
 from stickslip.solvers.solution import Solution, conclude, expect, start_from
 
 
@@ -35,39 +33,26 @@ class CylinderNewton:
 
     def solve(self, problem: CylinderProblem, x0: Vector | None = None) -> Solution:
         """Newton's method from x0, zero where there is none, and where it stalls the proximal point method."""
-        expect(self, problem, CylinderProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, CylinderProblem)
         map_ = CylinderMap.of(problem)
-        r = start_from(problem, x0) / map_.scale
-        r, ended, steps = newton_or_proximal(
-            map_, r, self.tol, self.max_iter, math.inf
-        )  # monotone: it is never too far
-        return conclude(problem, self, map_.scale * r, ended, steps, started)
+        r = start_from(problem, x0) / map_.unit
+        # the problem is monotone: it is never too far for proximal steps
+        r, ended, steps = newton_or_proximal(map_, r, self.tol, self.max_iter, math.inf)
+        return conclude(problem, self, map_.unit * r, ended, steps, started)
 
 
 @dataclass(frozen=True, eq=False)
-class CylinderMap:
-    """Φ of (1) and its derivative, in scaled variables."""
+class CylinderMap(Map):
+    """Φ of (1) and its derivative; the unit is s."""
 
-    problem: CylinderProblem
-    scale: Vector  # s: r = s * (scaled r)
-    W: Dense
-    q: Vector
     bound: Vector
 
     @classmethod
     def of(cls, problem: CylinderProblem) -> CylinderMap:
         s = np.sqrt(contact_weights(problem.blocks.diagonal))
         scale = np.repeat(s, problem.dimension)
-        return cls(problem, scale, both_sides(as_dense(problem.W), scale), scale * problem.q, problem.bound / s)
-
-    def around(self, centre: Vector, alpha: float) -> CylinderMap:
-        """The map of W + α and q - α c."""
-        return replace(self, W=self.W + alpha * np.eye(self.q.size), q=self.q - alpha * centre)
-
-    def judged(self, x: Vector, tol: float) -> tuple[float, bool]:
-        """The residual of the problem, and whether x solves it."""
-        return judge(self.problem, self.scale * x, tol)[1:]
+        W, q, one = both_sides(as_dense(problem.W), scale), scale * problem.q, np.ones(problem.size)
+        return cls(problem, W, q, scale, one, problem.bound / s)
 
     def __call__(self, x: Vector) -> tuple[Vector, Dense]:
         """Φ and Φ'."""

@@ -15,13 +15,15 @@ W, is lowered after success and raised after failure. Where c stays, it solves t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
 
 from stickslip.problems.matrix import Dense, Vector
+from stickslip.problems.residual import judge
 from stickslip.solvers.status import Status
 
 SHORTEST = 1e-4  # step length that is still tried
@@ -31,17 +33,28 @@ LOWER, RAISE = 0.3, 10.0  # α after success and after failure
 INNER, REDUCTION = 12, 0.01  # steps on a proximal problem at most, and the share of |Φ| that ends them
 
 
-class Map(Protocol):
-    """Φ of a problem with the matrix W and the vector q."""
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Φ of a problem with the matrix W and the vector q, in scaled variables."""
+
+    problem: Any
+    W: Dense
+    q: Vector
+    unit: Vector  # x of the problem over that here
+    weights: Vector  # (n,)   ρ of each component: α is relative to 1 / ρ
 
     def __call__(self, x: Vector) -> tuple[Vector, Dense]:
         """Φ and Φ'."""
+        raise NotImplementedError
 
     def judged(self, x: Vector, tol: float) -> tuple[float, bool]:
         """The residual of the problem, and whether x solves it."""
+        return judge(self.problem, self.unit * x, tol)[1:]
 
-    def around(self, centre: Vector, alpha: float) -> Map:
-        """The map of W + α and q - α c."""
+    def around(self, centre: Vector, alpha: float) -> Self:
+        """The map of W + α / ρ and q - α c / ρ."""
+        added = alpha / self.weights
+        return replace(self, W=self.W + np.diag(added), q=self.q - added * centre)
 
 
 def newton_or_proximal(map_: Map, x: Vector, tol: float, max_iter: int, close: float) -> tuple[Vector, Status, int]:
@@ -106,18 +119,12 @@ def solve_around(map_: Map, x: Vector, limit: int) -> tuple[Vector, bool, int]:
 
 def moved(map_: Map, x: Vector, value: Vector, jacobian: Dense) -> tuple[Vector, Vector, Dense] | None:
     """x after a step that lowers |Φ|, with Φ and Φ' there; None where none does."""
-    for step in directions(value, jacobian):
+    found = descend(map_, x, value, newton_step(value, jacobian))
+    if found is None:  # then Levenberg and Marquardt's
+        damped = jacobian.T @ jacobian + float(np.linalg.norm(value)) * np.eye(value.size)
+        step = linalg.solve(damped, -jacobian.T @ value, assume_a="pos", check_finite=False)
         found = descend(map_, x, value, step)
-        if found is not None:
-            return found
-    return None
-
-
-def directions(value: Vector, jacobian: Dense) -> Iterator[Vector]:
-    """Newton's step, then Levenberg and Marquardt's."""
-    yield newton_step(value, jacobian)
-    damped = jacobian.T @ jacobian + float(np.linalg.norm(value)) * np.eye(value.size)
-    yield linalg.solve(damped, -jacobian.T @ value, assume_a="pos", check_finite=False)
+    return found
 
 
 def newton_step(value: Vector, jacobian: Dense) -> Vector:

@@ -29,7 +29,7 @@ from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.contact_states import State, contact_residuals, contact_states
 from stickslip.problems.matrix import Indices, Matrix, Vector
-from stickslip.solvers.existence import ROUNDING, Existence, existence, negative_share, unit_diagonal
+from stickslip.solvers.existence import ROUNDING, Existence, cone_existence, negative_share, unit_diagonal
 from stickslip.solvers.linear import ldl
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def diagnose(solution: Solution) -> Diagnosis:
         size=problem.size,
         rank=delassus_rank(problem),
         law=problem.law,
-        existence=existence(problem),
+        existence=cone_existence(problem),
     )
 
 

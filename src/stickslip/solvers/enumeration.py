@@ -244,17 +244,15 @@ class Enumeration:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: the search starts from all of space."""
-        expect(self, problem, LCP, MixedLCP)
+        started = expect(self, problem, LCP, MixedLCP)
         start_from(problem, x0)
-        started = time.perf_counter()
         found = search(problem, self.tol, self.max_nodes, MOST_LEAVES)
         listed = [*found.points, *(piece.point for piece in found.continua), *found.doubtful]
         nothing = Status.NO_SOLUTION if found.complete else Status.MAX_ITER
         shown = found.clear >= 1.0 and found.reach >= hidden_beyond(standard_form(problem), self.tol)
         ended = Status.STALLED if listed or (found.complete and not shown) else nothing
-        solved = (
-            x for x in listed if judge(problem, x, self.tol)[2]
-        )  # of several, one that rounding leaves no doubt of
+        # of several, one that rounding leaves no doubt of
+        solved = (x for x in listed if judge(problem, x, self.tol)[2])
         x = next(solved, listed[0] if listed else np.zeros(problem.size))
         return conclude(problem, self, x, ended, found.nodes, started)
 

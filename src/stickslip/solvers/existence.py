@@ -40,22 +40,17 @@ max(yᵀ z, 0), which no margin can exceed, is below `LEAK`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from stickslip.errors import InputError
 from stickslip.problems.cone import ConeProblem
-from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Matrix, Sparse, Vector, as_dense, as_sparse
 from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.linear import cholesky, ldl, suits_lapack
-
-if TYPE_CHECKING:
-    from stickslip.solvers.limit_surface_existence import LimitSurfaceExistence
 
 ROUNDING = 1e-11  # of the terms that a velocity is the sum of: what is less is taken for zero
 FEW_DIGITS = 1e-5  # negative eigenvalues of W up to this share are digits lost when it was written down, six in FCLIB
@@ -84,25 +79,8 @@ class Existence:
         return f"{self.verdict}: {self.reason}"
 
 
-@overload
-def existence(problem: ConeProblem) -> Existence: ...
-
-
-@overload
-def existence(problem: LimitSurfaceProblem) -> LimitSurfaceExistence: ...
-
-
-def existence(problem: ConeProblem | LimitSurfaceProblem) -> Existence | LimitSurfaceExistence:
-    """Is a solution of this friction problem guaranteed? The certificate of the answer is verified in plain NumPy.
-
-    Of a LimitSurfaceProblem by the theorem of Trinkle and Pang: solvers/limit_surface_existence.py.
-    """
-    if isinstance(problem, LimitSurfaceProblem):
-        from stickslip.solvers.limit_surface_existence import limit_surface_existence
-
-        return limit_surface_existence(problem)
-    if not isinstance(problem, ConeProblem):
-        raise InputError(f"existence: the problem is {problem!r}, expected a ConeProblem or LimitSurfaceProblem")
+def cone_existence(problem: ConeProblem) -> Existence:
+    """Is a solution of this friction problem guaranteed? The certificate of the answer is verified in plain NumPy."""
     if opens_freely(problem):
         return Existence("exists", "the free velocities open every contact, so zero impulses are a solution")
     noise = negative_share(problem.W if problem.bodies is None else problem.bodies.M)
@@ -252,7 +230,7 @@ def maximise_depth(program: ScaledProgram) -> tuple[Vector, float, Vector]:
     b = np.concatenate([np.zeros(order.size), np.ones(2 * n + 1), [0.0]])  # |v_i| <= 1, 0 <= τ <= 1
     cones = [clarabel.NonnegativeConeT(smooth.size), *[clarabel.SecondOrderConeT(d)] * sharp.size]
     cones.append(clarabel.NonnegativeConeT(2 * n + 2))
-    answer = conic_solver(sparse.csc_matrix((n + 2, n + 2)), -np.eye(1, n + 2, n + 1).ravel(), A, b, cones).solve()
+    answer = conic_solver(None, -np.eye(1, n + 2, n + 1).ravel(), A, b, cones).solve()
     x, z = np.array(answer.x), np.zeros(d * mu.size)
     z[order] = np.array(answer.z)[: order.size]
     return x[:n], float(x[n]), z
@@ -265,10 +243,11 @@ def certified(
     found = opening(program, v, share, rounding)
     if found is None:
         return None
+    law = "Coulomb's problem" if problem.law == "coulomb" else "the associated problem"
     return Existence(
         "exists",
         f"some motion opens every contact beyond its friction angle (margin {found.margin:.1e}), "
-        f"so {law(problem)} has a solution (Acary, Cadoux, Lemaréchal, Malick 2011)",
+        f"so {law} has a solution (Acary, Cadoux, Lemaréchal, Malick 2011)",
         margin=found.margin,
         v=found.v,
     )
@@ -289,8 +268,12 @@ def opening(program: ScaledProgram, v: Vector, share: float, rounding: float) ->
     margin = strict_depth(program, v, share, rounding)
     if margin is None:
         return None
-    whatever = strict_depth(program, v, 0.0, rounding) is not None
-    return Opening(margin, opening_motion(program, v, share, whatever))
+    if strict_depth(program, v, 0.0, rounding) is None:
+        return Opening(margin, program.columns * v / (share * program.share))
+    # C v alone is inside, so a multiple of it makes up for any y
+    lacking = np.maximum(-depth(program.velocities(0 * v, 1.0)), 0.0)
+    factor = max(1.0, 2 * float((lacking / depth(program.velocities(v, 0.0))).max()))
+    return Opening(margin, program.columns * v * factor / program.share)
 
 
 def strict_depth(program: ScaledProgram, v: Vector, share: float, rounding: float) -> float | None:
@@ -298,16 +281,6 @@ def strict_depth(program: ScaledProgram, v: Vector, share: float, rounding: floa
     terms = (abs(program.C) @ np.abs(v) + share * np.abs(program.y)).reshape(-1, program.d)
     inside = depth(program.velocities(v, share))
     return float(inside.min()) if (inside > rounding * terms.sum(axis=1)).all() else None
-
-
-def opening_motion(program: ScaledProgram, v: Vector, share: float, whatever: bool) -> Vector:
-    """The v of (1) in the problem's own units."""
-    if not whatever:
-        return program.columns * v / (share * program.share)
-    # C v alone is inside, so a multiple of it makes up for any y
-    lacking = np.maximum(-depth(program.velocities(0 * v, 1.0)), 0.0)
-    factor = max(1.0, 2 * float((lacking / depth(program.velocities(v, 0.0))).max()))
-    return program.columns * v * factor / program.share
 
 
 class Grip(NamedTuple):
@@ -368,14 +341,10 @@ def pressing(r: Vector, d: int) -> str:
     return f"contact{'s' if carriers.size > 1 else ''} {names} can press without moving any body (a grip)"
 
 
-def law(problem: ConeProblem) -> str:
-    return "Coulomb's problem" if problem.law == "coulomb" else "the associated problem"
-
-
 def in_few_digits(found: Existence, noise: float) -> Existence:
     """The same verdict, with what it is about where the matrix is semidefinite only to few digits.
 
     A motion inside by more than `noise` of its terms stays inside when the diagonal is raised by that share.
     """
     reason = f"{found.reason}; this is about the given matrix with its diagonal raised by {noise:.0e}, which makes it "
-    return Existence(found.verdict, f"{reason}positive semidefinite", found.margin, found.v, found.grip, found.refuted)
+    return replace(found, reason=f"{reason}positive semidefinite")

@@ -28,7 +28,6 @@ or, where that asks r_n to be negative, the same with W_tt and q_t. Newton's met
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,8 +67,7 @@ class CylinderGaussSeidel:
 
     def solve(self, problem: CylinderProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
-        expect(self, problem, CylinderProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, CylinderProblem)
         r = start_from(problem, x0)
         data = (problem.blocks, problem.q, problem.bound, 0.999 * self.tol)  # conclude sums W r in another order
         ended, sweeps = in_chunks(lambda most: iterate_cylinders(*data, most, r), self.max_iter)
@@ -166,10 +164,9 @@ class Tresca:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve from the bounds that x0 gives, or from zero: the first inner problem is then without friction."""
-        expect(self, problem, ConeProblem)
+        started = expect(self, problem, ConeProblem)
         if problem.law != "coulomb":
             raise InputError(f"Tresca: the problem's law is {problem.law!r}, expected 'coulomb'")
-        started = time.perf_counter()
         d = problem.dimension
 
         def solve_inner(bound: Vector, r: Vector, tol: float) -> tuple[Vector, bool]:
@@ -199,8 +196,7 @@ class DeSaxceFixedPoint:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve from the shift that x0 gives, or from zero."""
-        expect(self, problem, ConeProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, ConeProblem)
         d = problem.dimension
         if problem.law == "associated":
             answer = with_tolerance(self.inner, self.tol).solve(problem, x0)

@@ -33,7 +33,6 @@ its iterates growing.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,8 +63,7 @@ class InteriorPoint:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 only moves the start, one scaled unit away from the bounds: interior points gain little from it."""
-        expect(self, problem, LCP, MixedLCP)
-        started = time.perf_counter()
+        started = expect(self, problem, LCP, MixedLCP)
         box = scaled(problem)
         with np.errstate(all="ignore"):  # overflow shows in the residual
             z, ended, iterations = follow_path(self, box, box.inside(start_from(problem, x0)))

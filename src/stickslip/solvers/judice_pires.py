@@ -23,21 +23,20 @@ costs.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from stickslip.checks import checked, count, not_negative, whole
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
-from stickslip.problems.matrix import Matrix, Vector, affine_dense, asymmetry
+from stickslip.problems.matrix import Vector, affine_dense, asymmetry
 from stickslip.problems.mixed import MixedLCP
 from stickslip.problems.residual import relative_box_map, residual
 from stickslip.solvers.basis import equilibrate_dense, scaled
 from stickslip.solvers.linear import SINGULAR, dense_weakest_pivot, eliminate, factorise, substitute
+from stickslip.solvers.reduction import block
 from stickslip.solvers.solution import Solution, conclude, expect, start_from
 from stickslip.solvers.status import MAX_ITER, SOLVED, STALLED, Status
 
@@ -60,8 +59,7 @@ class JudicePires:
     patience: int = 10
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
-        started = time.perf_counter()
-        expect(self, problem, LCP, MixedLCP)
+        started = expect(self, problem, LCP, MixedLCP)
         lower, upper = problem.lower, problem.upper
         sides = first_sides(problem, lower, upper, x0)
         limit = 1000 + 2 * problem.size if self.max_iter is None else self.max_iter
@@ -210,8 +208,7 @@ def basic_point(problem: LCP | MixedLCP, lower: Vector, upper: Vector, sides: Si
     F = np.flatnonzero(sides == INSIDE)
     if F.size == 0:
         return True
-    block = submatrix(problem.M, F)
-    factor = factorise(block, definite=definite)
+    factor = factorise(block(problem.M, F, F), definite=definite)
     if factor is None or factor.weakest_pivot() <= SINGULAR:
         return False
     for _ in range(2):
@@ -238,10 +235,6 @@ def small_basic_point(M, q, sides, z, w):
         for a in range(k):
             z[F[a]] -= step[a]
     return True
-
-
-def submatrix(M: Matrix, F: NDArray[np.int64]) -> Matrix:
-    return sparse.csr_array(M[F][:, F]) if sparse.issparse(M) else M[np.ix_(F, F)]
 
 
 @kernel

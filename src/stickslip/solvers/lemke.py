@@ -21,10 +21,8 @@ refined against the data. If the residual still misses tol, the run is repeated 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -41,7 +39,6 @@ from stickslip.solvers.basis import (
     SPARSE_BELOW,
     Columns,
     Factor,
-    Integers,
     basic_solution,
     copy,
     defect,
@@ -80,8 +77,7 @@ class Lemke:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. x0 is not used: Lemke starts from the slack basis."""
-        started = time.perf_counter()
-        expect(self, problem, LCP, MixedLCP)
+        started = expect(self, problem, LCP, MixedLCP)
         if x0 is not None:
             start_from(problem, x0)
         if isinstance(problem, LCP):
@@ -135,8 +131,20 @@ def run(settings: Lemke, reduced: Reduced, refactor: int) -> tuple[Vector, Statu
             break
         factor = fresh
     z = basic_solution(basis, x, column)
-    ray = None if ended != RAY else partial(ray_of, basis, x, entering, direction, z, column)
-    return z, Status(ended), pivots, ray
+
+    def ray(problem: LCP | MixedLCP, allowed: float) -> Ray:
+        """That along which nothing blocks, in the LCP's own numbers, and a proof that `problem` is infeasible if there
+        is one. Of an LCP the ray itself often is. `allowed` is by how much a row of what counts as a solution may be
+        wrong."""
+        slope = np.zeros(2 * n + 1)
+        slope[basis] = np.maximum(-direction, 0.0)
+        slope[entering] = 1.0
+        dz = slope[n : 2 * n] * column
+        enough = isinstance(problem, LCP) and refutes(problem, dz, allowed)
+        proof = dz if enough else farkas(problem, allowed)
+        return Ray(z, dz, float(x[basis == 2 * n].sum()), float(slope[2 * n]), proof)
+
+    return z, Status(ended), pivots, ray if ended == RAY else None
 
 
 def suits_one_call(problem: MixedLCP) -> bool:
@@ -150,28 +158,6 @@ def solve_small_mixed(settings: Lemke, problem: MixedLCP, started: float) -> Sol
     limit = 1000 + 50 * problem.size if settings.max_iter is None else settings.max_iter
     ended, pivots, z = run_small_mixed(problem.M, problem.q, problem.lower, problem.upper, settings.refactor, limit)
     return conclude(problem, settings, z, Status.STALLED if ended == REFACTOR else Status(ended), pivots, started)
-
-
-def ray_of(
-    basis: Integers,
-    x: Vector,
-    entering: int,
-    change: Vector,
-    z: Vector,
-    column: Vector,
-    problem: LCP | MixedLCP,
-    allowed: float,
-) -> Ray:
-    """The ray along which nothing blocks, in the LCP's own numbers, and a proof that `problem` is infeasible if there
-    is one. Of an LCP the ray itself often is. `allowed` is by how much a row of what counts as a solution may be wrong.
-    """
-    n = z.size
-    slope = np.zeros(2 * n + 1)
-    slope[basis] = np.maximum(-change, 0.0)
-    slope[entering] = 1.0
-    dz = slope[n : 2 * n] * column
-    enough = isinstance(problem, LCP) and refutes(problem, dz, allowed)
-    return Ray(z, dz, float(x[basis == 2 * n].sum()), float(slope[2 * n]), dz if enough else farkas(problem, allowed))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite proves nothing

@@ -157,8 +157,7 @@ def estimated_bound(W: Dense, normal: np.ndarray, friction: np.ndarray, owner: n
             size = np.sqrt(np.bincount(owner, pull**2, normal.size))
             omega = np.sign(v[normal])[owner] * pull / np.maximum(size, 1e-300)[owner]
             WU = np.zeros_like(W)
-            for k, i in enumerate(owner):
-                WU[:, normal[i]] += W[:, friction[k]] * omega[k]
+            np.add.at(WU.T, normal[owner], (W[:, friction] * omega).T)
             values, vectors = linalg.eigh(0.5 * (WU + WU.T), S, subset_by_index=[len(W) - 1, len(W) - 1])
             v = vectors[:, 0]
             if values[0] <= last * (1 + 1e-12):

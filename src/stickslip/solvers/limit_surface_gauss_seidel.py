@@ -21,7 +21,6 @@ whatever that leaves, take Newton's method on s - P_λB(s - ρ τ) = 0, with pro
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,8 +55,7 @@ class LimitSurfaceGaussSeidel:
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
-        expect(self, problem, LimitSurfaceProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, LimitSurfaceProblem)
         form = problem.scaled
         x = form.coordinates(start_from(problem, x0))
         settings = (0.999 * self.tol, self.patience)  # conclude sums A c in another order

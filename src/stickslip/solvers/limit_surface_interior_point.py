@@ -19,9 +19,8 @@ not monotone: it may fail. Matrices are dense; contacts must roll, σ of problem
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from stickslip.problems.blocks import contact_weights
 from stickslip.problems.friction_sets import Ellipsoid
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
 from stickslip.problems.matrix import Dense, Vector, as_dense, both_sides
-from stickslip.solvers.solution import Solution, Status, conclude, start_from
+from stickslip.solvers.solution import Solution, Solver, Status, conclude, expect, start_from
 
 BOUNDARY = 0.95  # share of the way to the boundary of the cones that a step may go
 SHORT = 0.1  # a step that is shorter is replaced by one that keeps more of σ,
@@ -49,15 +48,10 @@ class LimitSurfaceInteriorPoint:
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """It starts from the middle of the cones, whatever x0 is."""
-        if not (isinstance(problem, LimitSurfaceProblem) and isinstance(problem.surface, Ellipsoid)):
-            raise InputError(
-                f"LimitSurfaceInteriorPoint: the problem is {shown(problem)}, expected a LimitSurfaceProblem with an "
-                "Ellipsoid"
-            )
+        started = expect_ellipsoid(self, problem)
         if problem.sliding.any():
             i = int(np.argmax(problem.sliding))
             raise InputError(f"LimitSurfaceInteriorPoint: contact {i} has a slip of its own, expected ones that roll")
-        started = time.perf_counter()
         start_from(problem, x0)
         path = Path.of(problem)
         at, ended, steps = path.start(), Status.MAX_ITER, 0
@@ -68,6 +62,14 @@ class LimitSurfaceInteriorPoint:
                 break
             at, steps = following, steps + 1
         return conclude(problem, self, path.forces(at), ended, steps, started)
+
+
+def expect_ellipsoid(solver: Solver, problem: object) -> float:
+    """`expect` for methods that know ellipsoids alone."""
+    if not (isinstance(problem, LimitSurfaceProblem) and isinstance(problem.surface, Ellipsoid)):
+        expected = "a LimitSurfaceProblem with an Ellipsoid"
+        raise InputError(f"{type(solver).__name__}: the problem is {shown(problem)}, expected {expected}")
+    return expect(solver, problem, LimitSurfaceProblem)
 
 
 class Point(NamedTuple):
@@ -141,10 +143,6 @@ class Path:
                 break
         return at.moved(step, length)
 
-    def defect(self, at: Point) -> Dense:
-        """u - W x - q"""
-        return at.u - (self.W @ at.x.ravel() + self.q).reshape(-1, 4)
-
     def jacobian(self, at: Point) -> Dense:
         """Of (2) by x and β, with du = W dx: rows c_n a_n, then the four of z ∘ y, contact after contact in each."""
         nc, W = self.mu.size, self.W.reshape(-1, 4, 4 * self.mu.size)
@@ -165,7 +163,7 @@ class Path:
 
     def direction(self, at: Point, jacobian: Dense, sigma: float, ahead: Point | None) -> Point | None:
         """Newton's step on (2), with the products of the predictor `ahead` taken off; None where it is not finite."""
-        nc, defect = self.mu.size, self.defect(at)
+        nc, defect = self.mu.size, at.u - (self.W @ at.x.ravel() + self.q).reshape(-1, 4)
         normal, along, across = self.products(at, at)
         wanted = np.concatenate([[sigma - normal, sigma - along], -across.T])
         given = self.products(at, Point(at.x, defect, np.zeros(nc)))  # what du = W dx - defect leaves behind
@@ -195,7 +193,8 @@ class Path:
         )
 
 
-def to_zero(values: Vector, change: Vector) -> float:
+def to_zero(values: Vector, change: Any) -> float:
+    """How far values may change until one of them is zero."""
     falling = change < 0
     return float((-values[falling] / change[falling]).min(initial=np.inf))
 

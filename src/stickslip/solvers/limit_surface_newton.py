@@ -12,8 +12,7 @@ nothing is promised.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,9 +20,9 @@ from stickslip.checks import checked, count, not_negative
 from stickslip.jit import kernel
 from stickslip.problems.blocks import contact_weights
 from stickslip.problems.friction_sets import nearest
-from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
+from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense, both_sides
-from stickslip.solvers.dense_newton import newton_or_proximal
+from stickslip.solvers.dense_newton import Map, newton_or_proximal
 from stickslip.solvers.limit_surface_gauss_seidel import furthest
 from stickslip.solvers.solution import Solution, conclude, expect, start_from
 
@@ -40,8 +39,7 @@ class LimitSurfaceNewton:
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """Newton's method from x0, zero where there is none, and where it stalls the proximal point method."""
-        expect(self, problem, LimitSurfaceProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, LimitSurfaceProblem)
         form = problem.scaled
         x = form.coordinates(start_from(problem, x0))
         x, ended, steps = newton_or_proximal(NaturalMap.of(problem), x, self.tol, self.max_iter, CLOSE)
@@ -49,12 +47,10 @@ class LimitSurfaceNewton:
 
 
 @dataclass(frozen=True, eq=False)
-class NaturalMap:
-    """Φ of (1) and its derivative."""
+class NaturalMap(Map):
+    """Φ of (1) and its derivative; W = E A E."""
 
     problem: LimitSurfaceProblem
-    W: Dense  # E A E
-    q: Vector
     rho: Vector
     ends: Dense  # where a given slip puts s
 
@@ -63,16 +59,8 @@ class NaturalMap:
         form = problem.scaled
         ends = np.zeros_like(form.way)
         furthest(*form.law, ends)
-        return cls(problem, both_sides(as_dense(problem.A), form.E), form.q, contact_weights(form.W.diagonal), ends)
-
-    def around(self, centre: Vector, alpha: float) -> NaturalMap:
-        """The map of W + α / ρ and q - α c / ρ."""
-        added = alpha / np.repeat(self.rho, 4)
-        return replace(self, W=self.W + np.diag(added), q=self.q - added * centre)
-
-    def judged(self, x: Vector, tol: float) -> tuple[float, bool]:
-        """The residual of the problem, and whether x solves it."""
-        return judge_limit_surface(self.problem, self.problem.scaled.forces(x), tol)[1:]
+        W, rho = both_sides(as_dense(problem.A), form.E), contact_weights(form.W.diagonal)
+        return cls(problem, W, form.q, form.E, np.repeat(rho, 4), rho, ends)
 
     def __call__(self, x: Vector) -> tuple[Vector, Dense]:
         """Φ and Φ'."""

@@ -12,7 +12,6 @@ The basis is kept factorised, see basis.py.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,8 +43,7 @@ class Murty:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. Of an LCP, the pairs with x0 > 0 start with z basic."""
-        started = time.perf_counter()
-        expect(self, problem, LCP, MixedLCP)
+        started = expect(self, problem, LCP, MixedLCP)
         if isinstance(problem, LCP):
             z, ended, pivots = run(self, problem, start_from(problem, x0) > 0)
             return conclude(problem, self, z, ended, pivots, started)

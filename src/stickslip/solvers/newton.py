@@ -36,7 +36,6 @@ and the linear system that it leaves is solved (polish.py); that is kept if the 
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -74,8 +73,7 @@ class SemismoothNewton:
 
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve from x0, or from zero, either moved into the bounds."""
-        expect(self, problem, LCP, MixedLCP)
-        started = time.perf_counter()
+        started = expect(self, problem, LCP, MixedLCP)
         box = scaled(problem)
         start = np.clip(box.inside(start_from(problem, x0)), box.lower, box.upper)
         with np.errstate(all="ignore"):  # overflow shows in the residual

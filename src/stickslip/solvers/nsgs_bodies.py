@@ -17,7 +17,6 @@ M must decouple into blocks (one a body, as a rule) of at most LARGEST_BLOCK row
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -61,10 +60,9 @@ class BodyNSGS:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
-        expect(self, problem, ConeProblem)
+        started = expect(self, problem, ConeProblem)
         if problem.bodies is None:
             raise InputError("BodyNSGS: the problem has no bodies, expected one with M and H; NSGS needs W alone")
-        started = time.perf_counter()
         r = start_from(problem, x0)
         rows = contact_rows(problem.bodies, problem.dimension)
         q, mu, shift, associated = problem.q, problem.mu, problem.shift, problem.law == "associated"

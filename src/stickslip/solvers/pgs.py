@@ -22,7 +22,6 @@ the sphere pile). From a share of FULL non-zeros on, rows are read as dense ones
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,8 +56,7 @@ class PGS:
 
         STALLED says that a sweep changed nothing, so that rounding is above tol; NONFINITE that z diverged.
         """
-        started = time.perf_counter()
-        expect(self, problem, LCP, MixedLCP)
+        started = expect(self, problem, LCP, MixedLCP)
         lower, upper = problem.lower, problem.upper
         step = self.omega / positive_diagonal(problem.M, lower < upper)
         # a little below tol: conclude multiplies by M in another order of summation

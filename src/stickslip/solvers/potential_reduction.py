@@ -24,16 +24,14 @@ it ends without a solution it begins again with σ half as far from 1, which sol
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.checks import checked, count, fraction, not_negative, shown
-from stickslip.errors import InputError
-from stickslip.problems.friction_sets import Ellipsoid
+from stickslip.checks import checked, count, fraction, not_negative
 from stickslip.problems.limit_surface import LimitSurfaceProblem, judge_limit_surface
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense, both_sides
+from stickslip.solvers.limit_surface_interior_point import expect_ellipsoid, to_zero
 from stickslip.solvers.solution import Solution, Status, conclude, start_from
 
 BOUNDARY = 0.95  # share of the way to where a variable would become zero
@@ -53,11 +51,7 @@ class PotentialReduction:
 
     def solve(self, problem: LimitSurfaceProblem, x0: Vector | None = None) -> Solution:
         """Start inside: at x0 with normal forces raised and friction shortened where it must be, or at s = 0."""
-        if not (isinstance(problem, LimitSurfaceProblem) and isinstance(problem.surface, Ellipsoid)):
-            raise InputError(
-                f"PotentialReduction: the problem is {shown(problem)}, expected a LimitSurfaceProblem with an Ellipsoid"
-            )
-        started = time.perf_counter()
+        started = expect_ellipsoid(self, problem)
         equations = Equations.of(problem)
         start = equations.start(problem.scaled.coordinates(start_from(problem, x0)))
         centring, steps = self.centring, 0
@@ -115,11 +109,10 @@ class Equations:
     def pairs(self) -> int:
         return self.normal.size + self.rubs.size
 
-    def split(self, z: Vector) -> tuple[Vector, Vector, Vector, Vector, Vector]:
+    def split(self, z: Vector) -> list[Vector]:
         """c_n, s, α, κ, γ"""
         nc, m, k = self.normal.size, self.s.size, self.rubs.size
-        c_n, s, alpha, kappa, gamma = np.split(z, np.cumsum([nc, m, nc, k]))
-        return c_n, s, alpha, kappa, gamma
+        return np.split(z, np.cumsum([nc, m, nc, k]))
 
     @property
     def positive(self) -> Indices:
@@ -202,24 +195,21 @@ class Equations:
 def reduce_potential(equations: Equations, z: Vector, centring: float) -> Vector | None:
     """One step of the method, or None where there is none."""
     value, jacobian, pairs = equations.value(z), equations.jacobian(z), equations.pairs
-    target = np.zeros_like(value)
-    target[:pairs] = centring * value[:pairs].mean()
+    moved = -value  # along d, H' d = target - H
+    moved[:pairs] += centring * value[:pairs].mean()
     try:
-        step = np.linalg.solve(jacobian, target - value)
+        step = np.linalg.solve(jacobian, moved)
     except np.linalg.LinAlgError:
         return None
     if not np.isfinite(step).all():
         return None
     zeta = 2.0 * pairs
-    # the slope of ψ along d, with H' d = target - H
-    moved = target - value
+    # of ψ along d
     slope = 2 * zeta * float(value @ moved) / float(value @ value) - float((moved[:pairs] / value[:pairs]).sum())
     if not slope < 0:
         return None
     inside = equations.positive
-    shrinking = step[inside] < 0
-    reach = float((-z[inside] / step[inside])[shrinking].min(initial=np.inf))
-    length, before = min(1.0, BOUNDARY * reach), potential(value, pairs, zeta)
+    length, before = min(1.0, BOUNDARY * to_zero(z[inside], step[inside])), potential(value, pairs, zeta)
     while length >= SHORTEST:
         trial = z + length * step
         if potential(equations.value(trial), pairs, zeta) <= before + ARMIJO * length * slope:

@@ -105,8 +105,10 @@ def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> Reduced | Non
     gain, offset = inverse(block(M, rows, rest)), inverse(q[rows])  # z_α = A⁻¹ w_α - gain z_rest - offset
     across = block(M, rest, columns)
     S, s = block(M, rest, rest) - across @ gain, q[rest] - across @ offset
-    if swapped.size:
-        S, s = with_swapped(S, s, gain, offset, across, inverse, rows, columns, swapped)
+    if swapped.size:  # the principal pivot transform: the LCP in (z_rest, w_J), whose slacks are (w_rest, z_J)
+        of_w = inverse((rows[:, None] == swapped).astype(float))  # z_α per w_J
+        mine = np.arange(columns.size - swapped.size, columns.size)  # J stands last
+        S, s = np.block([[S, across @ of_w], [-gain[mine], of_w[mine]]]), np.append(s, -offset[mine])
 
     def fill(z: Vector) -> Vector:
         full = np.zeros(q.size)
@@ -117,26 +119,6 @@ def eliminate(M: Matrix, q: Vector, is_free: NDArray[np.bool_]) -> Reduced | Non
         return full
 
     return Reduced(LCP(S, s), fill)
-
-
-def with_swapped(
-    S: Dense,
-    s: Vector,
-    gain: Dense,
-    offset: Vector,
-    across: Dense,
-    inverse: Callable[[Any], Any],
-    rows: Integers,
-    columns: Integers,
-    swapped: Integers,
-) -> tuple[Dense, Vector]:
-    """The principal pivot transform: the LCP in (z_rest, w_J), whose slacks are (w_rest, z_J)."""
-    units = (rows[:, None] == swapped).astype(float)
-    of_w = inverse(units)  # z_α per w_J
-    mine = np.arange(columns.size - swapped.size, columns.size)  # J stands last
-    top = np.concatenate([S, across @ of_w], axis=1)
-    bottom = np.concatenate([-gain[mine], of_w[mine]], axis=1)
-    return np.concatenate([top, bottom]), np.concatenate([s, -offset[mine]])
 
 
 def block(M: Matrix, rows: Integers, columns: Integers) -> Matrix:

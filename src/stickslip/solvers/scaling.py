@@ -64,7 +64,8 @@ def scaled(problem: LCP | MixedLCP) -> Scaled:
         M = M[rows][:, rows]
     s = equilibrate(M)
     q = s * q
-    k = power_of_two(float(np.abs(q).max(initial=0.0)))
+    largest = float(np.abs(q).max(initial=0.0))
+    k = float(np.exp2(np.round(np.log2(largest)))) if largest > 0.0 else 1.0  # the power of two nearest to it
     unit = k * s
     return Scaled(problem, rows, fixed, unit, k / s, both_sides(M, s), q / k, lower[rows] / unit, upper[rows] / unit)
 
@@ -80,8 +81,3 @@ def equilibrate(M: Matrix, passes: int = 4) -> Vector:
         s /= np.sqrt(np.where(largest > 0.0, largest, 1.0))
     exponent = np.clip(np.round(np.log2(s)), -LARGEST_EXPONENT, LARGEST_EXPONENT)
     return np.exp2(exponent)
-
-
-def power_of_two(size: float) -> float:
-    """The power of two nearest to a size, 1 for zero."""
-    return float(np.exp2(np.round(np.log2(size)))) if size > 0.0 else 1.0

@@ -11,21 +11,16 @@ import numpy as np
 
 from stickslip.checks import Refused, instance, vector
 from stickslip.errors import SolveFailed
-from stickslip.problems.cone import ConeProblem
-from stickslip.problems.contact_errors import own_errors
-from stickslip.problems.cylinder import CylinderProblem
+from stickslip.problems.contact_states import own_errors
 from stickslip.problems.lcp import LCP
-from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Frozen, Vector, frozen
 from stickslip.problems.mixed import MixedLCP
+from stickslip.problems.residual import Problem as Problem
 from stickslip.problems.residual import judge, row_errors
 from stickslip.solvers.status import Status as Status
 
 if TYPE_CHECKING:
     from stickslip.solvers.diagnosis import Diagnosis
-
-Problem = LCP | MixedLCP | ConeProblem | CylinderProblem | LimitSurfaceProblem
-
 
 REMEDY = {
     Status.RAY: "there may be no solution: look at `certificate`, or ask all_solutions(problem)",
@@ -68,7 +63,7 @@ class Ray:
         return self.multiplier is not None
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class Solution(Frozen):
     x: Vector  # the answer: z of a (mixed) LCP, r of a cone problem, c of distributed contacts
     y: Vector  # problem.value(x): w = M z + q, or u = W r + q
@@ -80,26 +75,6 @@ class Solution(Frozen):
     problem: Problem  # what was asked
     certificate: Ray | None = None
     earlier: tuple[Solution, ...] = ()  # what `auto` tried before
-
-    def __init__(
-        self,
-        x: Vector,
-        y: Vector,
-        status: Status,
-        residual: float,
-        iterations: int,
-        seconds: float,
-        solver: Solver,
-        problem: Problem,
-        certificate: Ray | None = None,
-        earlier: tuple[Solution, ...] = (),
-    ) -> None:
-        # by hand, since what a frozen dataclass makes takes a microsecond longer, a tenth of a tiny solve
-        fields = self.__dict__
-        fields["x"], fields["y"], fields["status"], fields["residual"] = x, y, status, residual
-        fields["iterations"], fields["seconds"] = iterations, seconds
-        fields["solver"], fields["problem"] = solver, problem
-        fields["certificate"], fields["earlier"] = certificate, earlier
 
     @property
     def attempts(self) -> tuple[Solution, ...]:
@@ -132,7 +107,7 @@ class Solution(Frozen):
         The residual is one number for rows that may have different units. Here an error of w_i counts against the
         terms w_i is the sum of, one of z_i against those of every w that it goes into: rows are compared whatever their
         scale. Of friction problems it is the contact whose velocity is most wrong for its own speeds, likewise: see
-        problems/contact_errors.py.
+        problems/contact_states.py.
         """
         if isinstance(self.problem, LCP | MixedLCP):
             shares = row_errors(self.problem, self.x, self.y)
@@ -175,14 +150,20 @@ def conclude(
         status = Status.NONFINITE
     else:
         status = Status.STALLED if ended == Status.SOLVED else Status(ended)
-    seconds = time.perf_counter() - started
-    return Solution(frozen(x), frozen(y), status, error, iterations, seconds, solver, problem, certificate)
+    # by hand, since what a frozen dataclass makes takes a microsecond longer, a tenth of a tiny solve
+    answer = object.__new__(Solution)
+    answer.__dict__.update(
+        x=frozen(x), y=frozen(y), status=status, residual=error, iterations=iterations,
+        seconds=time.perf_counter() - started, solver=solver, problem=problem, certificate=certificate,
+    )  # fmt: skip
+    return answer
 
 
-def expect(solver: Solver, problem: object, *classes: type) -> None:
-    """Refuse a problem that is not of the solver's."""
+def expect(solver: Solver, problem: object, *classes: type) -> float:
+    """Refuse a problem that is not of the solver's; else when the solve began, for `conclude`."""
     if not isinstance(problem, classes):
         instance(*classes)(type(solver).__name__, "problem", problem)
+    return time.perf_counter()
 
 
 def solver_value(owner: str, field: str, value: Any) -> Any:

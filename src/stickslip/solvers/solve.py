@@ -156,8 +156,7 @@ def solver_of(method: str | Solver, tol: float | None) -> Solver:
 def named(method: str, tol: float) -> Solver:
     """The solver value of a name."""
     module, name = METHODS[known_method("solve", "method", method)]
-    solver: Solver = getattr(import_module(f"stickslip.solvers.{module}"), name)(tol=tol)
-    return solver
+    return getattr(import_module(f"stickslip.solvers.{module}"), name)(tol=tol)
 
 
 def problem_tolerance(problem: Any) -> float:
@@ -175,8 +174,7 @@ class Auto:
     tol: float = 1e-10
 
     def solve(self, problem: Problem, x0: Vector | None = None) -> Solution:
-        expect(self, problem, *PROBLEMS)
-        started = time.perf_counter()
+        started = expect(self, problem, *PROBLEMS)
         tried: list[Solution] = []
         for solver, start in ladder(problem, x0, self.tol, tried):
             answer = solver.solve(problem, start_of(start, problem, tried, x0))
@@ -328,9 +326,9 @@ def limit_surface_ladder(problem: LimitSurfaceProblem, tol: float) -> Rungs:
             yield named("limit_surface_newton", tol), Start.ROUND
     yield chosen("limit_surface_gauss_seidel", tol, max_iter=LONG), Start.BEST
     if problem.contacts <= MOST_SEARCHED:
-        from stickslip.solvers.existence import existence
+        from stickslip.solvers.limit_surface_existence import limit_surface_existence
 
-        if existence(problem).verdict == "exists":
+        if limit_surface_existence(problem).verdict == "exists":
             yield ModeSearch(tol=tol), Start.AFRESH
 
 
