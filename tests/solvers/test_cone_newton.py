@@ -58,9 +58,7 @@ def test_the_newton_matrix_is_assembled_entry_by_entry(d):
     W = sparse.csr_array(sparse.random_array((7 * d, 7 * d), density=0.15, rng=rng))  # some without a diagonal block
     system = scaled(ConeProblem(W, np.zeros(7 * d), np.ones(7)))
     A, B = rng.standard_normal((2, 7, d, d))
-    data = np.empty(system.indices.size)
-    newton_matrix(system.blocks, A, B, 0.3, system.indptr, data)
-    matrix = sparse.csr_array((data, system.indices, system.indptr), shape=W.shape)
+    matrix = newton_matrix(system.blocks, A, B, 0.3)
     assert matrix.has_canonical_format
     expected = sparse.block_diag(A) + sparse.block_diag(B) @ (system.W + 0.3 * sparse.eye_array(7 * d))
     np.testing.assert_allclose(matrix.toarray(), expected.toarray(), atol=1e-14)

@@ -132,10 +132,7 @@ def find_contacts(state, reach, work, contacts):
     free, apart, grids, pairs, ordered = work.free, work.apart, work.grids, work.pairs, work.ordered
     found = near_pairs(kind, where, body, free, apart, work.bodies, grids, pairs, ordered)
     if found > pairs.shape[0]:
-        return meet_more(
-            found, kind, where, table, body, free, apart, work.bodies, grids, planar, work.hulls, work.simplex,
-            work.outline, work.clipped, work.spots, contacts,
-        )  # fmt: skip
+        return meet_more(found, work, contacts)
     return meet(
         pairs, found, kind, where, table, planar, work.hulls, work.simplex, work.outline, work.clipped, work.spots,
         contacts,
@@ -143,14 +140,14 @@ def find_contacts(state, reach, work, contacts):
 
 
 @kernel
-def meet_more(
-    found, kind, where, table, body, free, apart, bodies, grids, planar, hulls, simplex, outline, clipped, spots,
-    contacts,
-):  # fmt: skip
+def meet_more(found, work, contacts):
     """The same with room for more pairs."""
-    pairs, ordered = np.empty((found, 2), np.int64), np.empty((found, 2), np.int64)
-    found = near_pairs(kind, where, body, free, apart, bodies, grids, pairs, ordered)
-    return meet(pairs, found, kind, where, table, planar, hulls, simplex, outline, clipped, spots, contacts)
+    kind, where, pairs, ordered = work.kind, work.where, np.empty((found, 2), np.int64), np.empty((found, 2), np.int64)
+    found = near_pairs(kind, where, work.body, work.free, work.apart, work.bodies, work.grids, pairs, ordered)
+    return meet(
+        pairs, found, kind, where, work.table, work.planar, work.hulls, work.simplex, work.outline, work.clipped,
+        work.spots, contacts,
+    )  # fmt: skip
 
 
 @kernel

@@ -230,20 +230,15 @@ def snap(A, B, d, h, n, shallow, hulls):
 @bare
 def around(A, B, n, gap, margin, hulls, outline, clipped, spots, count):
     """Contacts of a face with an outline, or of a line with a line; none where there is neither."""
-    for k in range(2):
-        face, other, away = (B, A, 1.0) if k == 0 else (A, B, -1.0)
-        axis = face_along(face, ahead((0.0, 0.0, 0.0), away, n), 1e-12, hulls)
+    hull = HULL in (A.kind, B.kind)
+    for k in range(4 if hull else 2):
+        face, other, away = (B, A, 1.0) if k % 2 == 0 else (A, B, -1.0)
+        axis = face_along(face, ahead((0.0, 0.0, 0.0), away, n), 1e-12 if k < 2 else BESIDE, hulls)
         if axis >= 0:
             side = 1.0 if face.kind == HULL else away * sign(inner(face.axes[axis], n))
-            return face_contacts(face, axis, side, other, away, margin, hulls, outline, clipped, spots, count)
-    if HULL in (A.kind, B.kind):
-        for k in range(2):
-            face, other, away = (B, A, 1.0) if k == 0 else (A, B, -1.0)
-            axis = face_along(face, ahead((0.0, 0.0, 0.0), away, n), BESIDE, hulls)
-            if axis >= 0:
-                side = 1.0 if face.kind == HULL else away * sign(inner(face.axes[axis], n))
-                count = face_contacts(face, axis, side, other, away, margin, hulls, outline, clipped, spots, count)
-                return keep_above(spots, count, gap)
+            count = face_contacts(face, axis, side, other, away, margin, hulls, outline, clipped, spots, count)
+            return count if k < 2 else keep_above(spots, count, gap)
+    if hull:
         return count
     axis_a, axis_b = line_along(A, n), line_along(B, n)
     if axis_a < 0 or axis_b < 0:

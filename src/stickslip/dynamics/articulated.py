@@ -47,6 +47,7 @@ class Articulation(NamedTuple):
     group_start: Integers  # (ng + 1,)   nodes of each group
     group: Integers  # (nb,)   of each body; -1 where no joint holds it
     body: Integers  # (nn,)   of a node; -1 where it is a joint
+    bodies: Integers  # (nb in groups,)   those that joints hold, in the order of their nodes
     node: Integers  # (nb,)   of a body; -1 where it has none
     joint_node: Integers  # (nj,)   -1 where a joint holds nothing that moves
     size: Integers  # (nn,)   rows
@@ -73,39 +74,32 @@ def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: In
 
     `turns` (nb,): 0 for a body that is not free, 1 for one that does not turn, 2 for the others.
     """
-    neighbours, joint_of = graph(joint_a, joint_b, held, turns)
-    order = eliminated(neighbours, joint_of, joint_a, joint_b, turns)
-    place = {node: k for k, node in enumerate(order)}
+    bodies = turns.size
+    neighbours = graph(joint_a, joint_b, held, turns)
+    order = eliminated(neighbours, bodies)
+    place = np.full(bodies + held.size, -1)
+    place[order] = np.arange(len(order))
+    node, joint_node = place[:bodies].copy(), place[bodies:].copy()
     below = filled(neighbours, order, place)
     start = np.cumsum([0, *(len(rows) for rows in below)])
     block = {(i, k): start[k] + at for k, rows in enumerate(below) for at, i in enumerate(rows)}
     target = [block[i, j] for rows in below for at, i in enumerate(rows) for j in rows[:at]]
-    bodies, joints = turns.size, held.size
     group, group_start = groups(order, below, bodies)
     ends, body_first = np.full((len(order), 2), -1), np.zeros((len(order), 2), np.int64)
-    for j in joint_of:
-        k = place[bodies + j]
+    for j in np.flatnonzero(joint_node >= 0):
         for side, b in enumerate((joint_a[j], joint_b[j])):
             if turns[b] > 0:
-                at = place[int(b)]
+                k, at = int(joint_node[j]), int(node[b])
                 ends[k, side], body_first[k, side] = block[max(at, k), min(at, k)], at < k
-    node, joint_node = np.full(bodies, -1), np.full(joints, -1)
-    for k, which in enumerate(order):
-        if which < bodies:
-            node[which] = k
-        else:
-            joint_node[which - bodies] = k
-    is_body = np.array([which < bodies for which in order], bool)
-    number = np.array([which if which < bodies else which - bodies for which in order], np.int64)
-    own = number if held.size else np.zeros_like(number)
     return Articulation(
         group_start=np.array(group_start, np.int64),
         group=group,
-        body=np.where(is_body, number, -1),
+        body=np.array([which if which < bodies else -1 for which in order], np.int64),
+        bodies=np.array([which for which in order if which < bodies], np.int64),
         node=node,
         joint_node=joint_node,
-        size=np.where(is_body, 6, held[np.where(is_body, 0, own)] if held.size else 6).astype(np.int64),
-        first_row=np.where(is_body, -1, first[np.where(is_body, 0, own)] if held.size else -1).astype(np.int64),
+        size=np.array([6 if which < bodies else held[which - bodies] for which in order], np.int64),
+        first_row=np.array([-1 if which < bodies else first[which - bodies] for which in order], np.int64),
         ends=ends.astype(np.int64),
         body_first=body_first,
         path=lengths(below),
@@ -115,33 +109,27 @@ def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: In
     )
 
 
-def graph(
-    joint_a: Integers, joint_b: Integers, held: Integers, turns: Floats
-) -> tuple[dict[int, set[int]], dict[int, int]]:
+def graph(joint_a: Integers, joint_b: Integers, held: Integers, turns: Floats) -> dict[int, set[int]]:
     """Free bodies and the joints that hold them, as nodes b and nb + j, with their neighbours."""
     neighbours: dict[int, set[int]] = {}
-    joint_of = {}
     for j in range(held.size):
         ends = [int(b) for b in (joint_a[j], joint_b[j]) if turns[b] > 0]
         if held[j] == 0 or not ends:
             continue
-        joint_of[j] = turns.size + j
         neighbours.setdefault(turns.size + j, set()).update(ends)
         for b in ends:
             neighbours.setdefault(b, set()).add(turns.size + j)
-    return neighbours, joint_of
+    return neighbours
 
 
-def eliminated(
-    neighbours: dict[int, set[int]], joint_of: dict[int, int], joint_a: Integers, joint_b: Integers, turns: Floats
-) -> list[int]:
+def eliminated(neighbours: dict[int, set[int]], bodies: int) -> list[int]:
     """Nodes, component by component, by minimum degree; a joint after the body on its outer side, loops at the end."""
-    fixed = {joint_of[j] for j in joint_of if turns[joint_a[j]] == 0 or turns[joint_b[j]] == 0}
+    fixed = {node for node, others in neighbours.items() if node >= bodies and len(others) == 1}
     order: list[int] = []
     for component in components(neighbours):
-        outer = outer_bodies(neighbours, component, fixed, turns.size)
+        outer = outer_bodies(neighbours, component, fixed)
         near = {node: set(neighbours[node]) for node in component}
-        ready = [(len(near[node]), node) for node in component if node < turns.size]  # and outdated degrees, later on
+        ready = [(len(near[node]), node) for node in component if node < bodies]  # and outdated degrees, later on
         heapify(ready)
         while near:
             degree, node = heappop(ready) if ready else min((len(others), each) for each, others in near.items())
@@ -151,13 +139,13 @@ def eliminated(
             for other in others:
                 near[other] |= others - {other}
                 near[other].discard(node)
-                if other < turns.size or outer.get(other, other) not in near:
+                if other < bodies or outer.get(other, other) not in near:
                     heappush(ready, (len(near[other]), other))
             order.append(node)
     return order
 
 
-def outer_bodies(neighbours: dict[int, set[int]], component: set[int], fixed: set[int], bodies: int) -> dict[int, int]:
+def outer_bodies(neighbours: dict[int, set[int]], component: set[int], fixed: set[int]) -> dict[int, int]:
     """The joints of a tree through a component, from a joint that holds it to something fixed where there is one, and
     the body on the outer side of each."""
     outer: dict[int, int] = {}
@@ -194,9 +182,9 @@ def components(neighbours: dict[int, set[int]]) -> list[set[int]]:
     return found
 
 
-def filled(neighbours: dict[int, set[int]], order: list[int], place: dict[int, int]) -> list[list[int]]:
+def filled(neighbours: dict[int, set[int]], order: list[int], place: Integers) -> list[list[int]]:
     """The places of the blocks below each pivot, those that elimination fills included."""
-    near = {place[node]: {place[other] for other in others} for node, others in neighbours.items()}
+    near = {int(place[node]): set(place[list(others)].tolist()) for node, others in neighbours.items()}
     below = []
     for k in range(len(order)):
         rows = sorted(i for i in near[k] if i > k)

@@ -49,6 +49,7 @@ from stickslip.dynamics.joints import (
     RECOVERY,
     JointRows,
     Placement,
+    blank_rows,
     coordinate,
     coordinate_rate,
     fill_joint_rows,
@@ -149,7 +150,9 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     soft = np.zeros(tree.group_start.size - 1, np.int64)
     for j in np.flatnonzero((model.joint_compliance > 0).any(axis=1) & (held > 0)):
         soft[max(tree.group[model.joint_a[j]], tree.group[model.joint_b[j]])] = 1
-    return with_room(subset, rows, tree, motors, motor, coordinate_rows_of(model), np.flatnonzero(~free), soft)
+    a, b = model.joint_a.copy(), model.joint_b.copy()
+    along = blank_rows(joints)._replace(joint=np.arange(joints), body_a=a, body_b=b)
+    return with_room(subset, rows, tree, motors, motor, along, np.flatnonzero(~free), soft)
 
 
 def with_room(
@@ -189,16 +192,8 @@ def unjointed(bodies: int) -> Articulation:
     return articulation(NONE, NONE, NONE, NONE, np.zeros(bodies))
 
 
-def coordinate_rows_of(model: Model) -> JointRows:
-    """Room for a row of each joint: the rate of its coordinate."""
-    count = model.joint.size
-    jacobians = np.zeros((count, 6)), np.zeros((count, 6))
-    numbers = (np.zeros(count) for _ in range(5))
-    return JointRows(np.arange(count), model.joint_a.copy(), model.joint_b.copy(), *jacobians, *numbers)
-
-
 NONE = np.zeros(0, np.int64)
-NO_ROWS = JointRows(NONE, NONE, NONE, *np.zeros((2, 0, 6)), *np.zeros((5, 0)))
+NO_ROWS = blank_rows(0)
 
 
 @bare
@@ -243,11 +238,9 @@ def factorise_all(held, state):
     """Masses and factors for the rows that are filled."""
     model, tree = held.model, held.tree
     R = held.placement.orientation
-    for k in range(tree.size.size):
-        b = tree.body[k]
-        if b >= 0:
-            to_matrix(state.quaternion[b], R)
-            mass_of(model, b, R, held.added[b], held.mass[b])
+    for b in tree.bodies:
+        to_matrix(state.quaternion[b], R)
+        mass_of(model, b, R, held.added[b], held.mass[b])
     rows = held.rows
     factorise(tree, held.mass, rows.jacobian_a, rows.jacobian_b, rows.compliance, held.factors)
 
@@ -354,17 +347,14 @@ def group_share(tree, begin, end, shares):
 @bare
 def set_out(held, state, h, v, shares):
     """Note where the bodies of joints are, and how far they will move but for d."""
-    tree = held.tree
-    for k in range(tree.size.size):
-        b = tree.body[k]
-        if b >= 0:
-            share = shares[b]
-            for r in range(6):
-                held.way[b, r] = h * (share * v[b, r] + (1.0 - share) * state.velocity[b, r])
-            for r in range(3):
-                held.pose[b, r] = state.position[b, r]
-            for r in range(4):
-                held.pose[b, 3 + r] = state.quaternion[b, r]
+    for b in held.tree.bodies:
+        share = shares[b]
+        for r in range(6):
+            held.way[b, r] = h * (share * v[b, r] + (1.0 - share) * state.velocity[b, r])
+        for r in range(3):
+            held.pose[b, r] = state.position[b, r]
+        for r in range(4):
+            held.pose[b, 3 + r] = state.quaternion[b, r]
 
 
 @bare
@@ -445,7 +435,7 @@ def correct(held, state, h, kept, speed, v):
     """Newton's method for positions with the errors `kept` times those at the start; d times `speed` is added to v,
     unless bodies must be braced on the way: what comes to be taut in a step is stopped, and does not bounce. Returns
     whether rows other than those at the start were needed."""
-    tree, turned, stopped = held.tree, 0, False
+    turned, stopped = 0, False
     for _ in range(NEWTON_LIMIT):
         if held.last[0] == 0.0:
             break
@@ -462,9 +452,8 @@ def correct(held, state, h, kept, speed, v):
             misfit(held, state, kept)
         displace(held, state, largest)
     bear(held, speed)
-    for k in range(tree.size.size):
-        b = tree.body[k]
-        if b >= 0 and not stopped:
+    if not stopped:
+        for b in held.tree.bodies:
             for r in range(6):
                 v[b, r] += speed * held.bent[b, r]
     return turned > 0
@@ -482,41 +471,34 @@ def bear(held, speed):
 def displace(held, state, largest):
     """One correction of the positions by `wanted`, whose largest is given, or so much of it as turns no body by more
     than FARTHEST; it is the last one where the rate of that before says that no error is left."""
-    shift, way, tree = held.shift, held.way, held.tree
+    shift, bodies = held.shift, held.tree.bodies
     left = largest * largest / held.last[0]
     held.last[0] = 0.0 if 0.0 < left < 0.1 * EXACT else largest
-    for k in range(tree.size.size):
-        if tree.body[k] >= 0:
-            for r in range(6):
-                shift[tree.body[k], r] = 0.0
+    for b in bodies:
+        for r in range(6):
+            shift[b, r] = 0.0
     hold(held, shift, held.nu)
     most = 0.0
-    for k in range(tree.size.size):
-        b = tree.body[k]
-        if b >= 0:
-            most = max(most, shift[b, 3] ** 2 + shift[b, 4] ** 2 + shift[b, 5] ** 2)
+    for b in bodies:
+        most = max(most, shift[b, 3] ** 2 + shift[b, 4] ** 2 + shift[b, 5] ** 2)
     if most > FARTHEST**2:
         for i in range(held.wanted.size):
             held.wanted[i] *= FARTHEST / math.sqrt(most) - 1.0
         hold(held, shift, held.nu)
-    for k in range(tree.size.size):
-        b = tree.body[k]
-        if b >= 0:
-            for r in range(6):
-                way[b, r] += shift[b, r]
-                held.bent[b, r] += shift[b, r]
+    for b in bodies:
+        for r in range(6):
+            held.way[b, r] += shift[b, r]
+            held.bent[b, r] += shift[b, r]
     go_the_way(held, state)
 
 
 @bare
 def go_the_way(held, state):
     """Where the bodies of joints are, from where they were and how far they move."""
-    way, pose, tree = held.way, held.pose, held.tree
-    for k in range(tree.size.size):
-        b = tree.body[k]
-        if b >= 0:
-            for r in range(3):
-                state.position[b, r] = pose[b, r] + way[b, r]
-            for r in range(4):
-                state.quaternion[b, r] = pose[b, 3 + r]
-            turn(state.quaternion[b], 1.0, way[b, 3], way[b, 4], way[b, 5])
+    way, pose = held.way, held.pose
+    for b in held.tree.bodies:
+        for r in range(3):
+            state.position[b, r] = pose[b, r] + way[b, r]
+        for r in range(4):
+            state.quaternion[b, r] = pose[b, 3 + r]
+        turn(state.quaternion[b], 1.0, way[b, 3], way[b, 4], way[b, 5])

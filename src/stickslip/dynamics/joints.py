@@ -101,7 +101,10 @@ def room_for_joints(model: Model) -> JointRows:
         for j in range(model.joint.size):
             check_planar(Joint(model.joint[j]), j, model.joint_frame_a[j])
             check_planar(Joint(model.joint[j]), j, model.joint_frame_b[j])
-    capacity = MOST_ROWS * model.joint.size
+    return blank_rows(MOST_ROWS * model.joint.size)
+
+
+def blank_rows(capacity: int) -> JointRows:
     joint, body_a, body_b = (np.zeros(capacity, np.int64) for _ in range(3))
     jacobian_a, jacobian_b = np.zeros((capacity, 6)), np.zeros((capacity, 6))
     return JointRows(joint, body_a, body_b, jacobian_a, jacobian_b, *(np.zeros(capacity) for _ in range(5)))

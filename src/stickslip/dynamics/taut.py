@@ -39,7 +39,7 @@ import math
 import numpy as np
 
 from stickslip.dynamics.joints import can_turn, place_arms
-from stickslip.dynamics.motion import times
+from stickslip.dynamics.motion import times, twist
 from stickslip.dynamics.rotations import to_matrix
 from stickslip.jit import bare
 from stickslip.scene.model import Joint, Kind
@@ -229,14 +229,12 @@ def slow(added, bodies, h):
         if A[0, 0] == 0.0 and A[1, 1] == 0.0 and A[2, 2] == 0.0:
             continue
         torque, v, inverse, R = bodies.force[b], bodies.v[b], bodies.inverse[b], bodies.R[b]
-        for r in range(3):
-            v[3 + r] -= h * (inverse[r, 0] * torque[3] + inverse[r, 1] * torque[4] + inverse[r, 2] * torque[5])
+        twist(inverse, torque, -h, v)
         if bodies.planar:
             inverse[1, 1] = 1.0 / (1.0 / inverse[1, 1] + A[1, 1])
         else:
             invert_sum(bodies.inertia[b], R, A, inverse)
-        for r in range(3):
-            v[3 + r] += h * (inverse[r, 0] * torque[3] + inverse[r, 1] * torque[4] + inverse[r, 2] * torque[5])
+        twist(inverse, torque, h, v)
 
 
 @bare

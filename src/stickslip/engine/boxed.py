@@ -8,7 +8,7 @@ replaced, as when room grows, a new Box is needed.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 from numba.core import types
@@ -25,15 +25,11 @@ config: Any = numba.config
 
 if config.DISABLE_JIT:
 
-    class Box(NamedTuple):
+    class Box:
         """Without compilation, the tuples themselves."""
 
-        state: Any
-        rules: Any
-        work: Any
-        memory: Any
-        record: Any
-        copies: Any
+        def __init__(self, *tuples: Any) -> None:
+            vars(self).update(zip(FIELDS, tuples, strict=True))
 
 else:
 

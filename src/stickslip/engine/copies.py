@@ -77,17 +77,11 @@ def start_copy(copies, state, rules, work, memory):
         for i in range(3):
             work.bodies.gravity[i] = copies.gravity[c, i]
     if copies.tables.shape[0] > 0:
-        s = work.surfaces
-        for i in range(s.restitution.shape[0]):
-            for j in range(s.restitution.shape[0]):
-                s.friction_static[i, j] = copies.tables[c, 0, i, j]
-                s.friction_kinetic[i, j] = copies.tables[c, 1, i, j]
-                s.restitution[i, j] = copies.tables[c, 2, i, j]
-                s.stiffness[i, j] = copies.tables[c, 3, i, j]
-                s.damping[i, j] = copies.tables[c, 4, i, j]
-                s.stiffness_tangent[i, j] = copies.tables[c, 5, i, j]
-                s.damping_tangent[i, j] = copies.tables[c, 6, i, j]
-                s.patch[i, j] = copies.tables[c, 7, i, j]
+        tables = work.surfaces[2:]
+        for k in range(len(tables)):
+            for i in range(copies.tables.shape[2]):
+                for j in range(copies.tables.shape[3]):
+                    tables[k][i, j] = copies.tables[c, k, i, j]
     memory.known[0] = 0
     for i in range(memory.joint.size):
         memory.joint[i] = 0.0

@@ -20,7 +20,6 @@ from stickslip.engine.outside import (
     finish_by_bodies,
     finish_sweeps,
     matrix_of,
-    members_of,
     put_back,
     rows_of,
     solve_rows,
@@ -114,10 +113,25 @@ class Engine:
         self.tol = step_tolerance(formulation, solver, tol)
         self.accept = accepted(self.tol, accept)
         effort = EFFORT if effort is None else whole("simulate", "effort", effort, 1, SWEEPS)
-        self.rules = rules_of(
-            formulation, h, self.tol, self.accept, effort, solver == "auto" or isinstance(solver, Auto),
-            SCHEME("simulate", "scheme", scheme or formulation.scheme), drives.frictions is not None, keep_going,
-        )  # fmt: skip
+        scheme = SCHEME("simulate", "scheme", scheme or formulation.scheme)
+        law, auto = formulation.law(h), solver == "auto" or isinstance(solver, Auto)
+        self.rules = Rules(
+            law=law,
+            tol=self.tol,
+            accept=self.accept,
+            swept=auto and formulation.cone_law is not None and law.answers,
+            associated=formulation.cone_law == "associated",
+            asks=drives.frictions is not None,
+            relaxes_friction=formulation.relaxes_friction,
+            stops=not keep_going,
+            euler=scheme == "euler",
+            sweeps=SWEEPS,
+            effort=effort,
+            exact=EXACT,
+            patience=PATIENCE,
+            few=FEW,
+            long_patience=LONG_PATIENCE,
+        )
         self.work = room_to_work(model, formulation.spin, FIRST_ROOM, 2 * FIRST_ROOM, drives.motors)
         self.memory = no_memory(FIRST_ROOM, self.work.held.wanted.size)
         self.made = 0
@@ -274,7 +288,7 @@ class Engine:
         """Solve the island that the loop returned with; returns the next one."""
         work, count = self.work, self.work.count
         island = int(count[ISLAND])
-        members = members_of(work, island)
+        members = work.islands.member[work.islands.start[island] : work.islands.start[island + 1]].copy()
         contacts = members[: contacts_among(members, int(count[ACTIVE]))]
         exact = members.size <= self.rules.exact
         solved = finish_by_bodies(work, self.rules, members, exact) if self.rules.swept else None
@@ -308,7 +322,8 @@ class Engine:
             new = ~work.answer.known[contacts] if self.formulation.lagged else None
             return solve_rows(self.formulation, rows, self.solver, self.tol, self.accept, new)
         due = tried_again(members, int(work.count[ACTIVE]), work.answer.waited)
-        newest = self.with_newest(rows, members)
+        p = work.answer.p.reshape(-1, rows.dimension)[contacts]  # that the sweeps came to
+        newest = replace(rows, previous=p) if np.isfinite(p).all() else rows
         solved = finish_sweeps(self.formulation, newest, rows.previous, self.tol, self.accept, exact, exact or due)
         if due and not exact and solved.status != Status.SOLVED:  # nor would the next step, from here
             work.answer.waited[contacts] += IN_A_ROW
@@ -320,12 +335,6 @@ class Engine:
         sets = self.drives.surfaces
         rows = rows_of(self.work, self.rules, chosen, self.time, self.formulation.grain_axis, sets)
         return held_by_bristles(rows) if self.formulation.bristles else rows
-
-    def with_newest(self, rows: ActiveRows, members: np.ndarray) -> ActiveRows:
-        """The rows with the impulses that the sweeps came to as those to start from, where they are numbers."""
-        i, D = members[members < self.work.count[ACTIVE]], rows.dimension
-        newest = self.work.answer.p[(D * i[:, None] + np.arange(D)).ravel()].reshape(-1, D)
-        return replace(rows, previous=newest) if np.isfinite(newest).all() else rows
 
     def enlarge(self) -> None:
         """Room for the contacts and places of the step at hand, and half as many again; what is remembered stays."""
@@ -393,30 +402,6 @@ def accepted(tol: float, accept: float | None) -> float:
     if found < tol:
         raise Refused("simulate", "accept", accept, expected)
     return found
-
-
-def rules_of(
-    formulation: Formulation, h: float, tol: float, accept: float, effort: int, auto: bool, scheme: Scheme,
-    asks: bool = False, keep_going: bool = False,
-) -> Rules:  # fmt: skip
-    law = formulation.law(h)
-    return Rules(
-        law=law,
-        tol=tol,
-        accept=accept,
-        swept=auto and formulation.cone_law is not None and law.answers,
-        associated=formulation.cone_law == "associated",
-        asks=asks,
-        relaxes_friction=formulation.relaxes_friction,
-        stops=not keep_going,
-        euler=scheme == "euler",
-        sweeps=SWEEPS,
-        effort=effort,
-        exact=EXACT,
-        patience=PATIENCE,
-        few=FEW,
-        long_patience=LONG_PATIENCE,
-    )
 
 
 def method_number(solver: Solver) -> int:

@@ -34,7 +34,6 @@ from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, stepped
 from stickslip.jit import kernel
-from stickslip.problems.cone import ConeProblem
 from stickslip.problems.friction_sets import FrictionSet
 from stickslip.problems.matrix import Dense, Indices, Matrix, Vector, affine_dense, as_dense
 from stickslip.problems.mixed import MixedLCP
@@ -91,11 +90,6 @@ def graded(answer: Solution, accept: float) -> Status:
     if answer.solved or not judge(answer.problem, answer.x, accept)[2]:
         return answer.status
     return Status.INEXACT
-
-
-def members_of(work: Work, island: int) -> Indices:
-    """The blocks of an island."""
-    return work.islands.member[work.islands.start[island] : work.islands.start[island + 1]].copy()
 
 
 def rows_of(
@@ -197,7 +191,7 @@ def matrix_of(work: Work, members: Indices, size: int, rigid: bool = False) -> M
         return dense_matrix(rows.start, rows.place, work.sign, rows.G, compliance, members, n, work.islands.mark)
     start = first_rows(members, n, rows.G.shape[1])
     arrays = work.sign, rows.start, rows.place, rows.G, compliance, members, start
-    values, row, column = sparse_entries(*arrays, *coupled(rows.start, rows.place, members, work.sign.size))
+    values, row, column = sparse_entries(*arrays, *coupled(work, members))
     return sparse.csr_array((values, (row, column)), shape=(size, size))
 
 
@@ -219,53 +213,30 @@ def dense_matrix(begin, place, sign, G, compliance, members, n, mark):
     return W
 
 
-@kernel
-def coupled(begin, place, members, places):
-    """Pairs (x, y) of members, x >= y, that share a place."""
-    first = np.zeros(places + 1, np.int64)
-    for x in range(members.size):
-        for t in range(begin[members[x]], begin[members[x] + 1]):
-            first[place[t] + 1] += 1
-    for b in range(places):
-        first[b + 1] += first[b]
-    on, at = np.empty(first[places], np.int64), first.copy()
-    for x in range(members.size):
-        for t in range(begin[members[x]], begin[members[x] + 1]):
-            on[at[place[t]]] = x
-            at[place[t]] += 1
-    seen, row, column, found = np.full(members.size, -1), np.empty(16, np.int64), np.empty(16, np.int64), 0
-    for y in range(members.size):
-        for t in range(begin[members[y]], begin[members[y] + 1]):
-            for s in range(first[place[t]], first[place[t] + 1]):
-                x = on[s]
-                if x >= y and seen[x] != y:
-                    seen[x] = y
-                    if found == row.size:
-                        row, column = np.append(row, np.empty_like(row)), np.append(column, np.empty_like(column))
-                    row[found], column[found] = x, y
-                    found += 1
-    return row[:found].copy(), column[:found].copy()
+def coupled(work: Work, members: Indices) -> tuple[Indices, Indices]:
+    """Pairs (x, y) of members, x >= y, that share a place: where those of each y begin, and their x."""
+    blocks = int(work.count[ACTIVE] + work.count[BOUNDED])
+    start, place = work.rows.start[: blocks + 1], work.rows.place
+    stands = sparse.csr_array((np.ones(start[-1]), place[: start[-1]], start), shape=(blocks, work.sign.size))[members]
+    pairs = sparse.tril(stands @ stands.T, format="csc")
+    return pairs.indptr.astype(np.int64), pairs.indices.astype(np.int64)
 
 
 @kernel
-def sparse_entries(sign, begin, place, G, compliance, members, start, row, column):
-    """Of the pairs, sorted by column."""
+def sparse_entries(sign, begin, place, G, compliance, members, start, first, other):
+    """Of the pairs (other[t], y), first[y] <= t < first[y + 1]."""
     total, z = 0, np.zeros((sign.size, 6))
-    for s in range(row.size):
-        x, y = row[s], column[s]
-        total += (start[x + 1] - start[x]) * (start[y + 1] - start[y]) * (1 if x == y else 2)
+    for y in range(members.size):
+        for t in range(first[y], first[y + 1]):
+            x = other[t]
+            total += (start[x + 1] - start[x]) * (start[y + 1] - start[y]) * (1 if x == y else 2)
     values, at_row, at_column = np.empty(total), np.empty(total, np.int64), np.empty(total, np.int64)
-    at, ahead = 0, 0
-    for s in range(row.size):
-        if s < ahead:
-            continue
-        y = column[s]
-        while ahead < row.size and column[ahead] == y:
-            ahead += 1
+    at = 0
+    for y in range(members.size):
         for k in range(start[y + 1] - start[y]):
             set_unit(begin, place, sign, G, members[y], k, 1.0, z)
-            for t in range(s, ahead):
-                x = row[t]
+            for t in range(first[y], first[y + 1]):
+                x = other[t]
                 for c in range(start[x + 1] - start[x]):
                     value = felt(begin, place, G, members[x], c, z)
                     if x == y and c == 0 and k == 0:
@@ -613,8 +584,9 @@ def approached(problem: Any, start: Vector | None, tol: float, accept: float, du
         return answer
     started, method, before = time.perf_counter(), ConeNewton(tol=aim, max_iter=STEPS), answer.iterations
     answer = method.solve(problem, answer.x)
-    x = within_cones(problem, answer.x)
-    return conclude(problem, method, x, answer.status, before + answer.iterations, started)
+    r = answer.x.reshape(-1, problem.dimension).copy()
+    cut_back(problem.mu, r)
+    return conclude(problem, method, r.ravel(), answer.status, before + answer.iterations, started)
 
 
 def let_be(rows: ActiveRows) -> ActiveRows | None:
@@ -641,14 +613,8 @@ def relieved(x: Vector, y: Vector) -> bool:
     return not np.abs(x).max() <= STRAIN * np.abs(y).max()
 
 
-def within_cones(problem: ConeProblem, x: Vector) -> Vector:
-    """Impulses cut back to their cones, which Newton's method leaves by as much as its tolerance."""
-    r = x.reshape(-1, problem.dimension).copy()
-    cut_back(problem.mu, r)
-    return r.ravel()
-
-
 def cut_back(mu: Vector, r: Dense) -> None:
+    """Bring impulses back to their cones, which Newton's method leaves by as much as its tolerance."""
     r[:, 0] = np.maximum(r[:, 0], 0.0)
     most, friction = mu * r[:, 0], np.linalg.norm(r[:, 1:], axis=1)
     r[:, 1:] *= np.divide(most, friction, out=np.ones_like(most), where=friction > most)[:, None]

@@ -580,15 +580,11 @@ class MemoryStore:
 
     def extend(self, name: str, rows: NDArray[Any], more: float) -> None:
         """Copy rows behind those that are there; without room for them, make it so many times as large."""
-        begin, dtype = self.rows[name], self.header.layout[name].dtype
+        begin, column = self.rows[name], self.columns.get(name)
         end = self.rows[name] = begin + len(rows)
-        if begin == 0 and more == 1.0:
-            self.columns[name] = np.array(rows, dtype, order="C")
-            return
-        column = self.columns.get(name)
         if column is None or end > len(column):
             most = max(2 * end, AHEAD * len(rows) // max(1, rows.nbytes))
-            room = np.empty((min(int(more * end), most), *rows.shape[1:]), dtype)
+            room = np.empty((min(int(more * end), most), *rows.shape[1:]), self.header.layout[name].dtype)
             if column is not None:
                 room[:begin] = column[:begin]
             self.columns[name] = column = room
@@ -665,7 +661,10 @@ class FileStore:
             for name, block in rows.items():
                 self.extend(name, block)
             self.counts = counts
-            self.commit()
+            self.file.flush()
+            self.file["steps"][()] = counts[STEPS]  # from here on, the steps written so far count
+            self.file.flush()
+            self.mark()
 
     def growth(self, name: str, rows: int) -> int:
         """Bytes of the pieces of a dataset that so many rows more need."""
@@ -680,13 +679,6 @@ class FileStore:
         end = dataset.shape[0]
         dataset.resize(end + len(rows), axis=0)
         dataset[end:] = rows
-
-    def commit(self) -> None:
-        """From here on, the steps written so far count."""
-        self.file.flush()
-        self.file["steps"][()] = self.counts[STEPS]
-        self.file.flush()
-        self.mark()
 
     def mark(self) -> None:
         """Note in the user block how long the file is now."""

@@ -243,8 +243,9 @@ class Run:
                 seconds = time.perf_counter() - started
                 events = () if self.watch is None or not count else engine.look(self.watch, self.names, record)
             except BaseException as stopped:
-                for record in self.broken_off():
-                    yield self.chunk(record, steps_in(record), made, time.perf_counter() - started, ())
+                begun: Any = engine.record
+                if begun is not None and steps_in(begun):
+                    yield self.chunk(begun, steps_in(begun), made, time.perf_counter() - started, ())
                 if isinstance(stopped, StepNotSolved):
                     raise failure(engine, self.names, stopped, self.save_failed) from None
                 raise
@@ -259,11 +260,6 @@ class Run:
             else:
                 room = max(room, min(most * int(1.25 * record.contact_start[count] / count), MOST_ROOM))
                 size = max(1, round(size * min(GROWS, CHUNK_SECONDS / seconds)))
-
-    def broken_off(self) -> list[Record]:
-        """The record of a march that did not come to its end, where it has steps."""
-        record = self.engine.record
-        return [] if record is None or not steps_in(record) else [record]
 
     def chunk(
         self, record: Record, count: int, made: int, seconds: float, events: Sequence[JamEvent], lost: bool = False

@@ -112,24 +112,15 @@ def task_of(i, body, bin_of, bins, slabs):
 @inlined
 def put_in_order(work, slabs, island):
     """The rows of an island that is cut, in the order of its slabs."""
-    rows, law, answer, to = work.rows, work.law, work.answer, work.slabs
     total = work.islands.start[island + 1] - work.islands.start[island]
-    number_bodies(total, to.order, rows.start, rows.place, to.bin, to.home, to.rows.start, to.rows.place)
-    copy_rows(total, to.order, rows.start, rows.G, to.rows.start, to.rows.G)
-    copy_law(
-        total, to.order, law.q, law.compliance, law.compliance_tangent, law.mu, law.shift, law.own, law.inverse,
-        law.scale, to.law.q, to.law.compliance, to.law.compliance_tangent, to.law.mu, to.law.shift, to.law.own,
-        to.law.inverse, to.law.scale,
-    )  # fmt: skip
-    copy_start(
-        total, to.order, answer.moved, answer.start, answer.trend, answer.p, to.answer.moved, to.answer.start,
-        to.answer.trend, to.answer.p,
-    )  # fmt: skip
+    number_bodies(total, work.rows.start, work.rows.place, work.slabs)
+    copy_in_order(total, work.rows, work.law, work.answer, work.slabs)
 
 
 @bare
-def number_bodies(total, order, start, place, number, home, new_start, new_place):
+def number_bodies(total, start, place, to):
     """Bodies by their first block in the order of slabs, and the places of all blocks by these numbers."""
+    order, number, new_start, new_place = to.order, to.bin, to.rows.start, to.rows.place
     for k in range(total):
         for t in range(start[order[k]], start[order[k] + 1]):
             number[place[t]] = -1
@@ -139,7 +130,7 @@ def number_bodies(total, order, start, place, number, home, new_start, new_place
         for t in range(start[order[k]], start[order[k] + 1]):
             b = place[t]
             if number[b] < 0:
-                number[b], home[bodies] = bodies, b
+                number[b], to.home[bodies] = bodies, b
                 bodies += 1
             new_place[at] = number[b]
             at += 1
@@ -147,87 +138,66 @@ def number_bodies(total, order, start, place, number, home, new_start, new_place
 
 
 @bare
-def copy_rows(total, order, start, G, new_start, new_G):
+def copy_in_order(total, rows, law, answer, to):
+    D, new, found = law.q.size // law.mu.size, to.law, to.answer
     for k in range(total):
-        t = start[order[k]]
-        for at in range(new_start[k], new_start[k + 1]):
-            for c in range(G.shape[1]):
+        i = to.order[k]
+        t = rows.start[i]
+        for at in range(to.rows.start[k], to.rows.start[k + 1]):
+            for c in range(rows.G.shape[1]):
                 for r in range(6):
-                    new_G[at, c, r] = G[t, c, r]
+                    to.rows.G[at, c, r] = rows.G[t, c, r]
             t += 1
-
-
-@bare
-def copy_law(
-    total, order, q, compliance, soft, mu, shift, own, inverse, scale, new_q, new_compliance, new_soft, new_mu,
-    new_shift, new_own, new_inverse, new_scale,
-):  # fmt: skip
-    D = q.size // mu.size
-    for k in range(total):
-        i = order[k]
         for c in range(D):
-            new_q[D * k + c] = q[D * i + c]
-        new_compliance[k], new_soft[k] = compliance[i], soft[i]
-        new_mu[k], new_shift[k], new_scale[k] = mu[i], shift[i], scale[i]
-        for c in range(own.shape[0]):
-            new_own[c, k] = own[c, i]
-        if inverse.shape[0] > 0:
+            new.q[D * k + c], found.p[D * k + c] = law.q[D * i + c], answer.p[D * i + c]
+            found.start[D * k + c], found.trend[D * k + c] = answer.start[D * i + c], answer.trend[D * i + c]
+        new.compliance[k], new.compliance_tangent[k] = law.compliance[i], law.compliance_tangent[i]
+        new.mu[k], new.shift[k], new.scale[k] = law.mu[i], law.shift[i], law.scale[i]
+        found.moved[k] = answer.moved[i]
+        for c in range(law.own.shape[0]):
+            new.own[c, k] = law.own[c, i]
+        if law.inverse.shape[0] > 0:
             for c in range(9):
-                new_inverse[k, c] = inverse[i, c]
-
-
-@bare
-def copy_start(total, order, moved, start, trend, p, new_moved, new_start, new_trend, new_p):
-    D = p.size // moved.size
-    for k in range(total):
-        i = order[k]
-        new_moved[k] = moved[i]
-        for c in range(D):
-            new_start[D * k + c], new_trend[D * k + c] = start[D * i + c], trend[D * i + c]
-            new_p[D * k + c] = p[D * i + c]
+                new.inverse[k, c] = law.inverse[i, c]
 
 
 @inlined
 def put_back(work, island):
     """What the solve of an island that is cut has found."""
-    total = work.islands.start[island + 1] - work.islands.start[island]
-    found = work.slabs.answer
-    copy_back(
-        total, work.slabs.order, work.slabs.home, work.slabs.rows.start, work.slabs.rows.place, found.p, found.u,
-        found.z, work.answer.p, work.answer.u, work.answer.z,
-    )  # fmt: skip
+    copy_back(work.islands.start[island + 1] - work.islands.start[island], work.slabs, work.answer)
 
 
 @bare
-def copy_back(total, order, home, start, place, p, u, z, old_p, old_u, old_z):
-    D, bodies = p.size // order.size, 0
+def copy_back(total, slabs, answer):
+    order, rows, found, bodies = slabs.order, slabs.rows, slabs.answer, 0
+    D = found.p.size // order.size
     for k in range(total):
         i = order[k]
         for c in range(D):
-            old_p[D * i + c], old_u[D * i + c] = p[D * k + c], u[D * k + c]
-        for t in range(start[k], start[k + 1]):
-            bodies = max(bodies, place[t] + 1)
+            answer.p[D * i + c], answer.u[D * i + c] = found.p[D * k + c], found.u[D * k + c]
+        for t in range(rows.start[k], rows.start[k + 1]):
+            bodies = max(bodies, rows.place[t] + 1)
     for b in range(bodies):
         for r in range(6):
-            old_z[home[b], r] = z[b, r]
+            answer.z[slabs.home[b], r] = found.z[b, r]
 
 
 @bare
-def work_off(
-    post, task_start, blocks, sums, omega, n, sign, start, place, G, q, compliance, soft, mu, own, V, lower, upper,
-    shift, scale, associated, p, u, z,
-):  # fmt: skip
+def work_off(slabs, n, sign, rules):
     """Do tasks of the job that is posted until there are none left."""
+    post, sums, rows, law, answer = slabs.post, slabs.sums, slabs.rows, slabs.law, slabs.answer
+    start, place, G, p, u, z = rows.start, rows.place, rows.G, answer.p, answer.u, answer.z
+    soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
     while True:
         k = take(post)
         if k < 0:
             return
         k += post[FIRST]
-        member, what = blocks[task_start[k] : task_start[k + 1]], post[WHAT]
+        member, what = slabs.member[slabs.start[k] : slabs.start[k + 1]], post[WHAT]
         if what == SWEEP:
             change = sweep(
-                member, n, sign, start, place, G, q, compliance, soft, mu, own, V, lower, upper, associated, omega[0],
-                p, z,
+                member, n, sign, start, place, G, law.q, law.compliance, soft, law.mu, law.own, law.inverse, law.lower,
+                law.upper, rules.associated, slabs.omega[0], p, z,
             )  # fmt: skip
             sums[k, 0] = change * change
         elif what == CLEAR:
@@ -236,9 +206,9 @@ def work_off(
             add_up(member, n, sign, start, place, G, p, z)
         else:
             if what == JUDGE:
-                find_velocities(member, n, start, place, G, compliance, soft, q, z, p, u)
+                find_velocities(member, n, start, place, G, law.compliance, soft, law.q, z, p, u)
             sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = distances(
-                member, n, what == JUDGE_SCALED, mu, shift, scale, lower, upper, q, p, u
+                member, n, what == JUDGE_SCALED, law.mu, law.shift, law.scale, law.lower, law.upper, law.q, p, u
             )
         add(post, DONE, 1)
 
@@ -246,31 +216,19 @@ def work_off(
 @inlined
 def help_out(work, rules):
     """What a helper does for as long as the leader has work."""
-    slabs = work.slabs
-    rows, law, answer = slabs.rows, slabs.law, slabs.answer
-    soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
-    while wait_for_tasks(slabs.post):
-        work_off(
-            slabs.post, slabs.start, slabs.member, slabs.sums, slabs.omega, work.count[ACTIVE], work.sign, rows.start,
-            rows.place, rows.G, law.q, law.compliance, soft, law.mu, law.own, law.inverse, law.lower, law.upper,
-            law.shift, law.scale, rules.associated, answer.p, answer.u, answer.z,
-        )  # fmt: skip
+    while wait_for_tasks(work.slabs.post):
+        work_off(work.slabs, work.count[ACTIVE], work.sign, rules)
 
 
 @bare
-def in_slabs(
-    what, colour, post, task_start, blocks, sums, omega, n, sign, start, place, G, q, compliance, soft, mu, own, V,
-    lower, upper, shift, scale, associated, p, u, z,
-):  # fmt: skip
+def in_slabs(what, slabs, n, sign, rules):
     """Do something in all slabs, in those of a colour at once. Returns the sums, each in the order of the slabs."""
+    colour, post, sums = slabs.colour, slabs.post, slabs.sums
     for c in range(3):
         tasks = colour[c + 1] - colour[c]
         post[FIRST], post[WHAT] = colour[c], what
         announce(post, tasks)
-        work_off(
-            post, task_start, blocks, sums, omega, n, sign, start, place, G, q, compliance, soft, mu, own, V, lower,
-            upper, shift, scale, associated, p, u, z,
-        )  # fmt: skip
+        work_off(slabs, n, sign, rules)
         wait_for_others(post, tasks)
     x, y, v, w = 0.0, 0.0, 0.0, 0.0
     for k in range(colour[3]):
@@ -279,14 +237,8 @@ def in_slabs(
 
 
 @inlined
-def everywhere(what, work, rules, soft):
-    slabs = work.slabs
-    rows, law, answer = slabs.rows, slabs.law, slabs.answer
-    return in_slabs(
-        what, slabs.colour, slabs.post, slabs.start, slabs.member, slabs.sums, slabs.omega, work.count[ACTIVE],
-        work.sign, rows.start, rows.place, rows.G, law.q, law.compliance, soft, law.mu, law.own, law.inverse, law.lower,
-        law.upper, law.shift, law.scale, rules.associated, answer.p, answer.u, answer.z,
-    )  # fmt: skip
+def everywhere(what, work, rules):
+    return in_slabs(what, work.slabs, work.count[ACTIVE], work.sign, rules)
 
 
 @inlined
@@ -294,7 +246,7 @@ def sweep_over(work, rules, rows, law, answer, member, slabs, soft, omega):
     """`sweep` of an island, in so many slabs, or as it is where there are none."""
     if slabs > 0:
         work.slabs.omega[0] = omega
-        return math.sqrt(everywhere(SWEEP, work, rules, soft)[0])
+        return math.sqrt(everywhere(SWEEP, work, rules)[0])
     return sweep(
         member, work.count[ACTIVE], work.sign, rows.start, rows.place, rows.G, law.q, law.compliance, soft, law.mu,
         law.own, law.inverse, law.lower, law.upper, rules.associated, omega, answer.p, answer.z,
@@ -305,8 +257,8 @@ def sweep_over(work, rules, rows, law, answer, member, slabs, soft, omega):
 def respond_to(work, rules, rows, law, answer, member, slabs, soft):
     """`respond`, likewise."""
     if slabs > 0:
-        everywhere(CLEAR, work, rules, soft)
-        everywhere(PUSH, work, rules, soft)
+        everywhere(CLEAR, work, rules)
+        everywhere(PUSH, work, rules)
     else:
         respond(member, work.count[ACTIVE], work.sign, rows.start, rows.place, rows.G, answer.p, answer.z)
 
@@ -315,10 +267,10 @@ def respond_to(work, rules, rows, law, answer, member, slabs, soft):
 def judge(work, rules, rows, law, answer, member, slabs, soft, tol):
     """`judged`, likewise."""
     if slabs > 0:
-        far, p_p, u_u, q_q = everywhere(JUDGE, work, rules, soft)
+        far, p_p, u_u, q_q = everywhere(JUDGE, work, rules)
         error, solved = relative(far, p_p, u_u, q_q), False
         if error <= tol:
-            far, p_p, u_u, q_q = everywhere(JUDGE_SCALED, work, rules, soft)
+            far, p_p, u_u, q_q = everywhere(JUDGE_SCALED, work, rules)
             solved = scaled_error(far, p_p, u_u, q_q) <= math.sqrt(tol)
         return error, solved
     return judged(

@@ -15,33 +15,24 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
-_under_way: list[Any] = []  # what to take back, once for each run
+_under_way: list[Any] = []  # what takes the limit back, once for each run
 
 
 @cache
 def libraries() -> ThreadpoolController:
     """Those of BLAS that this process has loaded; NumPy and SciPy have one each."""
-    return ThreadpoolController()
-
-
-def limited() -> list[tuple[Any, int]]:
-    """Limit each library to one thread; it, and how many it had before."""
-    before = [(each, each.get_num_threads()) for each in libraries().lib_controllers if each.user_api == "blas"]
-    for each, _ in before:
-        each.set_num_threads(1)
-    return before
+    return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """For a `with` statement."""
     with _lock:
-        _under_way.append(_under_way[0] if _under_way else limited())
+        _under_way.append(_under_way[0] if _under_way else libraries().limit(limits=1))
     try:
         yield
     finally:
         with _lock:
-            before = _under_way.pop()
+            limit = _under_way.pop()
             if not _under_way:
-                for each, threads in before:
-                    each.set_num_threads(threads)
+                limit.restore_original_limits()

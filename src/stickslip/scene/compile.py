@@ -71,9 +71,7 @@ class Drives:
     planar: bool = False
     motors: Motors | None = field(default=None, compare=False)  # those of the Model where None
     frictions: FrictionTable | None = field(default=None, compare=False)  # where friction is a function of the state
-    surfaces: SetTable | None = field(
-        default=None, compare=False
-    )  # friction sets by two materials, where some have one
+    surfaces: SetTable | None = field(default=None, compare=False)  # friction sets by two materials, where any has one
 
     def __bool__(self) -> bool:
         """Are there functions, which a step must call?"""
@@ -318,8 +316,6 @@ def shape_arrays(scene: Scene, bodies: list[BodyDescription], centre: Floats, ma
 def hull_arrays(shapes: list[AnyShape]) -> dict[str, Any]:
     """The hulls among the shapes, seen from the centres of the boxes about them."""
     ranges = np.zeros((len(shapes), 4), np.int64)
-    if not any(isinstance(shape, Hull) for shape in shapes):
-        return {"hull_range": ranges, **NO_HULLS}
     corners: list[Floats] = []
     faces: list[Any] = []
     rims: list[Any] = []
@@ -383,5 +379,4 @@ def directions(joints: Sequence[JointDescription], name: str) -> Floats:
 
 IMMOVABLE = MassProperties(math.inf, np.zeros(3), np.zeros((3, 3)))
 WORLD_BODY = BodyDescription(WORLD, Kind.STATIC)
-NO_HULLS = {"hull_corner": stack((), 3), "hull_face": stack((), 6), "hull_rim": stack((), 4)}
 NO_JOINTS = joint_arrays((), np.zeros((0, 3)), np.zeros((0, 3, 3)))

@@ -163,14 +163,8 @@ def own_places(W, d, place, start, row):
         for k in range(W.start[contact], W.start[contact + 1]):
             i, j = int(place[contact]), int(place[int(W.first[k]) // d])
             low, high = (i, j) if i < j else (j, i)
-            a, b = int(start[low]), int(start[low + 1]) - 1
-            while a < b:
-                middle = (a + b) // 2
-                if row[middle] < high:
-                    a = middle + 1
-                else:
-                    b = middle
-            own[k] = a if i > j else -1 - a
+            e = int(start[low]) + np.searchsorted(row[start[low] : start[low + 1]], high)
+            own[k] = e if i > j else -1 - e
     return own
 
 
@@ -185,7 +179,7 @@ class BlockMatrix(NamedTuple):
 @kernel
 def blank(pattern):
     blocks = pattern.row.size
-    return BlockMatrix(np.empty((pattern.order.size, 9)), np.empty((blocks, 9)), np.empty((blocks, 9)))
+    return BlockMatrix(np.zeros((pattern.order.size, 9)), np.zeros((blocks, 9)), np.zeros((blocks, 9)))
 
 
 @kernel

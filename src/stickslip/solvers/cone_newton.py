@@ -41,7 +41,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from stickslip.checks import checked, count, not_negative, one_of
@@ -99,15 +98,13 @@ class ConeNewton:
 
 
 class System(NamedTuple):
-    """The problem in scaled variables, and the pattern of (3): as contacts where that is small enough, and as CSR."""
+    """The problem in scaled variables, and the pattern of (3) where that is small enough for block_lu."""
 
     problem: ConeProblem
     scale: Vector  # (d nc,) s: r = s * (scaled r), u = (scaled u) / s
     W: Sparse
     q: Vector
     blocks: ContactBlocks
-    indptr: NDArray[np.int32]
-    indices: NDArray[np.int32]
     elimination: BlockPattern | None
 
     def residual(self, r: Vector, u: Vector) -> float:
@@ -148,9 +145,7 @@ def scaled(problem: ConeProblem) -> System:
     d = problem.dimension
     scale = contact_scale(problem)
     W = both_sides(as_sparse(problem.W), scale)
-    blocks = contact_blocks(W, d)
-    indptr, indices = pattern(blocks.start, blocks.first, d)
-    return System(problem, scale, W, scale * problem.q, blocks, indptr, indices, elimination(problem))
+    return System(problem, scale, W, scale * problem.q, contact_blocks(W, d), elimination(problem))
 
 
 def elimination(problem: ConeProblem) -> BlockPattern | None:
@@ -233,10 +228,39 @@ def newton_step(system: System, state: Linearised, alpha: float) -> Vector | Non
         dr = np.empty_like(state.F)
         if eliminate(system.elimination, system.blocks, state.F, state.A, state.B, alpha, dr) <= FAITHFUL:
             return dr
-    data = np.empty(system.indices.size)
-    newton_matrix(system.blocks, state.A, state.B, alpha, system.indptr, data)
-    factor = factorise(sparse.csr_array((data, system.indices, system.indptr), shape=system.W.shape))
+    factor = factorise(newton_matrix(system.blocks, state.A, state.B, alpha))
     return None if factor is None else factor.solve(-state.F)
+
+
+def newton_matrix(W: ContactBlocks, A: Dense, B: Dense, alpha: float) -> Sparse:
+    """A + B (W + α), with all entries of its blocks, be they zero or not."""
+    own, others = newton_blocks(W, A, B, alpha)
+    count, every = np.diff(W.start), np.arange(len(own))
+    rows, columns = np.append(every, np.repeat(every, count)), np.append(every, W.first // A.shape[1])
+    order, start = np.lexsort((columns, rows)), np.append(0, np.cumsum(count + 1))
+    return sparse.bsr_array((np.concatenate([own, others])[order], columns[order], start)).tocsr()
+
+
+@kernel
+def newton_blocks(W, A, B, alpha):
+    """The blocks of A + B (W + α): those on the diagonal, and the others."""
+    d = A.shape[1]
+    own, others = np.empty_like(A), np.empty((W.first.size, d, d))
+    for i in range(A.shape[0]):
+        for a in range(d):
+            for c in range(d):
+                entry = A[i, a, c] + alpha * B[i, a, c]
+                for e in range(d):
+                    entry += B[i, a, e] * W.diagonal[d * e + c, i]
+                own[i, a, c] = entry
+        for k in range(W.start[i], W.start[i + 1]):
+            for a in range(d):
+                for c in range(d):
+                    entry = 0.0
+                    for e in range(d):
+                        entry += B[i, a, e] * W.others[d * e + c, k]
+                    others[k, a, c] = entry
+    return own, others
 
 
 def line_search(
@@ -348,49 +372,6 @@ EQUATIONS = {"alart_curnier": alart_curnier, "natural_map": natural_map}
 
 
 @kernel
-def pattern(start, first, d):
-    """The CSR pattern of (3): in each row the blocks of a contact in order, its own among them."""
-    contacts = start.size - 1
-    indptr = np.zeros(d * contacts + 1, np.int32)
-    indices = np.empty(d * d * (first.size + contacts), np.int32)
-    at = 0
-    for i in range(contacts):
-        begin, end = np.int64(start[i]), np.int64(start[i + 1])
-        own = own_place(start, first, i, d)
-        for a in range(d):
-            for slot in range(end - begin + 1):
-                j = d * i if slot == own else np.int64(first[begin + slot - (slot > own)])
-                for c in range(d):
-                    indices[at] = j + c
-                    at += 1
-            indptr[d * i + a + 1] = at
-    return indptr, indices
-
-
-@kernel
-def newton_matrix(W, A, B, alpha, indptr, data):
-    """The entries of A + B (W + α), in the order of `pattern`."""
-    d = A.shape[1]
-    for i in range(A.shape[0]):
-        begin, end = np.int64(W.start[i]), np.int64(W.start[i + 1])
-        own = own_place(W.start, W.first, i, d)
-        for slot in range(end - begin + 1):
-            k = begin + slot - (slot > own)
-            for a in range(d):
-                at = indptr[d * i + a] + d * slot
-                for c in range(d):
-                    entry = 0.0
-                    if slot == own:
-                        entry = A[i, a, c] + alpha * B[i, a, c]
-                        for e in range(d):
-                            entry += B[i, a, e] * W.diagonal[d * e + c, i]
-                    else:
-                        for e in range(d):
-                            entry += B[i, a, e] * W.others[d * e + c, k]
-                    data[at + c] = entry
-
-
-@kernel
 def eliminate(pattern, W, F, A, B, alpha, dr):
     """dr of (3) by block_lu; returns |(A + B (W + α)) dr + F| / |F|, inf where a block is singular."""
     n, d = A.shape[0], A.shape[1]
@@ -420,39 +401,19 @@ def eliminate(pattern, W, F, A, B, alpha, dr):
 
 @kernel
 def fill(pattern, W, A, B, alpha, M):
-    """A + B (W + α) in the order of elimination."""
+    """A + B (W + α) in the order of elimination; M is zero before."""
     d = A.shape[1]
-    M.diagonal[:] = 0.0
-    M.lower[:] = 0.0
-    M.upper[:] = 0.0
-    for k in range(pattern.order.size):
-        i = pattern.order[k]
-        for a in range(d):
-            for c in range(d):
-                entry = A[i, a, c] + alpha * B[i, a, c]
-                for e in range(d):
-                    entry += B[i, a, e] * W.diagonal[d * e + c, i]
-                M.diagonal[k, 3 * a + c] = entry
-        if d == 2:
-            M.diagonal[k, 8] = 1.0
-    for i in range(A.shape[0]):
-        for k in range(W.start[i], W.start[i + 1]):
-            f = pattern.own[k]
-            for a in range(d):
-                for c in range(d):
-                    entry = 0.0
-                    for e in range(d):
-                        entry += B[i, a, e] * W.others[d * e + c, k]
-                    if f >= 0:
-                        M.lower[f, 3 * a + c] = entry
-                    else:
-                        M.upper[-1 - f, 3 * a + c] = entry
-
-
-@kernel
-def own_place(start, first, i, d):
-    """How many blocks of contact i come before its own."""
-    place = 0
-    for k in range(start[i], start[i + 1]):
-        place += np.int64(first[k]) < d * i
-    return place
+    own, others = newton_blocks(W, A, B, alpha)
+    for a in range(d):
+        for c in range(d):
+            at = 3 * a + c
+            for k in range(pattern.order.size):
+                M.diagonal[k, at] = own[pattern.order[k], a, c]
+            for k in range(others.shape[0]):
+                f = pattern.own[k]
+                if f >= 0:
+                    M.lower[f, at] = others[k, a, c]
+                else:
+                    M.upper[-1 - f, at] = others[k, a, c]
+    if d == 2:
+        M.diagonal[:, 8] = 1.0
