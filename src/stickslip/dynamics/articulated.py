@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.jit import bare
+from stickslip.jit import bare, inlined
 from stickslip.scene.model import Floats, Integers
 
 DEPENDENT = 1e-11  # of a pivot against what it is a difference of: below, the row depends on others
@@ -48,6 +48,7 @@ class Articulation(NamedTuple):
     group: Integers  # (nb,)   of each body; -1 where no joint holds it
     body: Integers  # (nn,)   of a node; -1 where it is a joint
     bodies: Integers  # (nb in groups,)   those that joints hold, in the order of their nodes
+    body_start: Integers  # (ng + 1,)   where those of each group begin
     node: Integers  # (nb,)   of a body; -1 where it has none
     joint_node: Integers  # (nj,)   -1 where a joint holds nothing that moves
     size: Integers  # (nn,)   rows
@@ -85,6 +86,7 @@ def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: In
     block = {(i, k): start[k] + at for k, rows in enumerate(below) for at, i in enumerate(rows)}
     target = [block[i, j] for rows in below for at, i in enumerate(rows) for j in rows[:at]]
     group, group_start = groups(order, below, bodies)
+    joined = [which for which in order if which < bodies]
     ends, body_first = np.full((len(order), 2), -1), np.zeros((len(order), 2), np.int64)
     for j in np.flatnonzero(joint_node >= 0):
         for side, b in enumerate((joint_a[j], joint_b[j])):
@@ -95,7 +97,8 @@ def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: In
         group_start=np.array(group_start, np.int64),
         group=group,
         body=np.array([which if which < bodies else -1 for which in order], np.int64),
-        bodies=np.array([which for which in order if which < bodies], np.int64),
+        bodies=np.array(joined, np.int64),
+        body_start=np.searchsorted(group[joined], np.arange(len(group_start))),
         node=node,
         joint_node=joint_node,
         size=np.array([6 if which < bodies else held[which - bodies] for which in order], np.int64),
@@ -212,6 +215,12 @@ def groups(order: list[int], below: list[list[int]], bodies: int) -> tuple[Integ
         if not below[k]:
             start.append(k + 1)
     return group.astype(np.int64), start
+
+
+@inlined
+def bodies_of(tree, group):
+    """The bodies of a group."""
+    return tree.bodies[tree.body_start[group] : tree.body_start[group + 1]]
 
 
 def room_for_factors(articulation: Articulation) -> Factors:

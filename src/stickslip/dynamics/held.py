@@ -38,6 +38,7 @@ from stickslip.dynamics.articulated import (
     Articulation,
     Factors,
     articulation,
+    bodies_of,
     factorise,
     room_for_factors,
     substitute,
@@ -322,26 +323,16 @@ def halve(held, free, v, shares):
     """v <- ½ (v* + v⁺) of (3), from v = v⁺ and `free` = v*, and half of λ, where bodies move by the mean."""
     tree = held.tree
     for group in range(tree.group_start.size - 1):
-        begin, end = tree.group_start[group], tree.group_start[group + 1]
-        if group_share(tree, begin, end, shares) != MEAN:
+        mine = bodies_of(tree, group)
+        if shares[mine[0]] != MEAN:  # as all of a group
             continue
-        for k in range(begin, end):
-            b = tree.body[k]
-            if b >= 0:
-                for r in range(6):
-                    v[b, r] = 0.5 * (free[b, r] + v[b, r])
-            else:
+        for b in mine:
+            for r in range(6):
+                v[b, r] = 0.5 * (free[b, r] + v[b, r])
+        for k in range(tree.group_start[group], tree.group_start[group + 1]):
+            if tree.body[k] < 0:
                 for r in range(tree.size[k]):
                     held.impulse[tree.first_row[k] + r] *= 0.5
-
-
-@bare
-def group_share(tree, begin, end, shares):
-    """That of v⁺ in the velocity by which all bodies of a group move."""
-    for k in range(begin, end):
-        if tree.body[k] >= 0:
-            return shares[tree.body[k]]
-    return MEAN
 
 
 @bare

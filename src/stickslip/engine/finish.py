@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from stickslip.collision.contacts import plain
+from stickslip.dynamics.articulated import bodies_of
 from stickslip.dynamics.contact_rows import fill_frame, push
 from stickslip.dynamics.held import (
     NOTABLE,
@@ -365,9 +366,8 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, share):
             share[body[i, 0]] = share[body[i, 1]] = END
     for group in range(tree.group_start.size - 1):
         greatest = END if held.soft[group] == 1 else UNMARKED
-        for k in range(tree.group_start[group], tree.group_start[group + 1]):
-            if tree.body[k] >= 0:
-                greatest = max(greatest, share[tree.body[k]])
+        for b in bodies_of(tree, group):
+            greatest = max(greatest, share[b])
         if greatest != UNMARKED:
             share_group(tree, group, greatest, share)
     carry(held, share)
@@ -375,9 +375,8 @@ def mark_hit_joints(n, m, body, held, rest_speed, p, number, before, share):
 
 @bare
 def share_group(tree, group, s, share):
-    for k in range(tree.group_start[group], tree.group_start[group + 1]):
-        if tree.body[k] >= 0:
-            share[tree.body[k]] = s
+    for b in bodies_of(tree, group):
+        share[b] = s
 
 
 @bare

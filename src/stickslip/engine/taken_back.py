@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 
 from stickslip.collision.vectors import cross, inner, minus
+from stickslip.dynamics.articulated import bodies_of
 from stickslip.dynamics.held import row_rate
 from stickslip.dynamics.motion import FREE, STATIC, times
 from stickslip.dynamics.rotations import to_matrix
@@ -38,12 +39,11 @@ def take_back(n, m, body, J, p, h, held, bodies, before, state, gain, hangs, swa
     groups = tree.group_start.size - 1
     for group in range(groups):
         gain[group], hangs[group] = 0.0, DRIVEN if held.soft[group] == 1 else AFLOAT
-    for b in range(tree.group.size):
-        if tree.group[b] >= 0:
-            spent = energy_of(bodies, state, b) - energy_of(bodies, before, b)
-            for r in range(3, 6):
-                spent -= 0.5 * h * bodies.force[b, r] * (before.velocity[b, r] + state.velocity[b, r])
-            gain[tree.group[b]] += spent
+    for b in tree.bodies:
+        gain[tree.group[b]] += energy_of(bodies, state, b) - energy_of(bodies, before, b)
+        for r in range(3, 6):
+            turned = 0.5 * h * (before.velocity[b, r] + state.velocity[b, r])
+            gain[tree.group[b]] -= bodies.force[b, r] * turned
     for i in range(n + m):
         for side in range(2):
             b = body[i, side]
@@ -64,77 +64,66 @@ def take_back(n, m, body, J, p, h, held, bodies, before, state, gain, hangs, swa
     V, centre = held.shift[0], held.turned
     for group in range(groups):
         if gain[group] > 0.0 and hangs[group] != DRIVEN:
+            mine = bodies_of(tree, group)
             for r in range(6):
                 V[r] = 0.0
             if hangs[group] == AFLOAT:
-                begin, end = tree.group_start[group], tree.group_start[group + 1]
-                move_as_one(tree, begin, end, bodies, state, held.placement.axes_a, swaps, V, centre)
-            calm(tree, group, gain[group], V, centre, bodies, state)
+                move_as_one(mine, bodies, state, held.placement.axes_a, swaps, V, centre)
+            calm(mine, gain[group], V, centre, bodies, state)
 
 
 @bare
-def calm(tree, group, gain, V, centre, bodies, state):
-    """(2) for a group that has gained so much; V is that of its centre, and the spin."""
-    moves, begin, end = 0.0, tree.group_start[group], tree.group_start[group + 1]
-    add(tree, begin, end, -1.0, V, centre, state)
-    for k in range(begin, end):
-        if tree.body[k] >= 0:
-            moves += kinetic_energy(bodies, state, tree.body[k])
+def calm(mine, gain, V, centre, bodies, state):
+    """(2) for bodies that have gained so much together; V is that of their centre, and the spin."""
+    moves = 0.0
+    add(mine, -1.0, V, centre, state)
+    for b in mine:
+        moves += kinetic_energy(bodies, state, b)
     share = math.sqrt(max(0.0, 1.0 - gain / moves)) if moves > 0.0 else 1.0
-    for k in range(begin, end):
-        if tree.body[k] >= 0:
-            for r in range(6):
-                state.velocity[tree.body[k], r] *= share
-    add(tree, begin, end, 1.0, V, centre, state)
+    for b in mine:
+        for r in range(6):
+            state.velocity[b, r] *= share
+    add(mine, 1.0, V, centre, state)
 
 
 @bare
-def add(tree, begin, end, sign, V, centre, state):
+def add(mine, sign, V, centre, state):
     """v <- v ± V."""
-    for k in range(begin, end):
-        b = tree.body[k]
-        if b >= 0:
-            v, w = state.velocity[b], (V[3], V[4], V[5])
-            turned = cross(w, minus(state.position[b], centre))
-            for r in range(3):
-                v[r] += sign * (V[r] + turned[r])
-                v[3 + r] += sign * w[r]
+    for b in mine:
+        v, w = state.velocity[b], (V[3], V[4], V[5])
+        turned = cross(w, minus(state.position[b], centre))
+        for r in range(3):
+            v[r] += sign * (V[r] + turned[r])
+            v[3 + r] += sign * w[r]
 
 
 @bare
-def move_as_one(tree, begin, end, bodies, state, inertia, swaps, V, centre):
-    """V, and the centre of mass; what a group keeps all of has the momentum m V and, about the centre, I ω."""
+def move_as_one(mine, bodies, state, inertia, swaps, V, centre):
+    """V, and the centre of mass: what moves as one has the momentum m V and, about its centre, I ω."""
     mass = 0.0
     for r in range(3):
-        centre[r] = V[r] = V[3 + r] = 0.0
+        centre[r] = 0.0
         for c in range(3):
             inertia[r, c] = 0.0
-    for k in range(begin, end):
-        if tree.body[k] >= 0:
-            m = 1.0 / bodies.inverse_mass[tree.body[k], 0]
-            mass += m
-            for r in range(3):
-                centre[r] += m * state.position[tree.body[k], r]
-                V[r] += m * state.velocity[tree.body[k], r]
+    for b in mine:
+        m = 1.0 / bodies.inverse_mass[b, 0]
+        mass += m
+        for r in range(3):
+            centre[r] += m * state.position[b, r]
+            V[r] += m * state.velocity[b, r]
     for r in range(3):
         centre[r], V[r] = centre[r] / mass, V[r] / mass
-    for k in range(begin, end):
-        b = tree.body[k]
-        if b >= 0:
-            m, v, R, arm = (
-                1.0 / bodies.inverse_mass[b, 0],
-                state.velocity[b],
-                bodies.room,
-                minus(state.position[b], centre),
-            )
-            to_matrix(state.quaternion[b], R)
-            orbit, square = cross(arm, (v[0], v[1], v[2])), inner(arm, arm)
-            for r in range(3):
-                V[3 + r] += m * orbit[r]
-                for c in range(3):
-                    own = inner((R[r, 0], R[r, 1], R[r, 2]), times(bodies.inertia[b], R[c, 0], R[c, 1], R[c, 2]))
-                    inertia[r, c] += own + m * ((square if r == c else 0.0) - arm[r] * arm[c])
-                    V[3 + r] += own * v[3 + c]
+    for b in mine:
+        m, v, R = 1.0 / bodies.inverse_mass[b, 0], state.velocity[b], bodies.room
+        arm = minus(state.position[b], centre)
+        to_matrix(state.quaternion[b], R)
+        orbit, square = cross(arm, (v[0], v[1], v[2])), inner(arm, arm)
+        for r in range(3):
+            V[3 + r] += m * orbit[r]
+            for c in range(3):
+                own = inner((R[r, 0], R[r, 1], R[r, 2]), times(bodies.inertia[b], R[c, 0], R[c, 1], R[c, 2]))
+                inertia[r, c] += own + m * ((square if r == c else 0.0) - arm[r] * arm[c])
+                V[3 + r] += own * v[3 + c]
     if bodies.planar:
         V[3], V[4], V[5] = 0.0, V[4] / inertia[1, 1], 0.0
     elif eliminate(inertia, swaps):
