@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_no_kernel_counts_from_the_end_of_an_array():
     assert not found
 
 
-KERNELS = {"kernel", "bare", "inlined"}
+KERNELS = {"kernel", "bare", "dense", "inlined"}
 
 
 def from_the_end(node: ast.AST) -> bool:
@@ -96,6 +97,33 @@ def test_functions_of_the_caller_count_from_the_end_as_before():
         return values[-1]
 
     assert last(np.array([1.0, 2.0])) == 2.0
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_short_loops_go_one_by_one_and_long_ones_by_several():
+    """A sum in order has the bits of Python's; one that is vectorised adds up every fourth number first."""
+    numbers = np.random.default_rng(0).normal(size=1003)
+    in_order = 0.0
+    for number in numbers.tolist():
+        in_order += number
+    short, long = jit.bare(add_up), jit.dense(add_up_too)
+    assert short(numbers) == in_order
+    assert long(numbers) != in_order
+    assert long(numbers) == pytest.approx(in_order, rel=1e-12)
+
+
+def add_up(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i]
+    return total
+
+
+def add_up_too(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i]
+    return total
 
 
 def test_a_kernel_is_pickled_by_its_name():

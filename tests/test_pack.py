@@ -33,10 +33,10 @@ from stickslip import pack
 
 pack.PACK = Path(sys.argv[1])
 
-from stickslip.jit import bare, kernel
+from stickslip.jit import dense, kernel
 
 
-@bare
+@dense
 def total(x):
     s = 0.0
     for i in range(x.size):

@@ -9,6 +9,7 @@ and with reassociated sums another one rounds differently. So here
 - only a kernel that Python calls becomes *machine code*: all that it needs and nothing else visible from outside, so
   that nothing of it can be replaced, whatever else is loaded and in which order. It is optimised as one program, once;
 - an index into an array counts from its beginning, whatever its type;
+- loops that jit.py says are short are not vectorised;
 - the processor is a published level (x86-64-v3), not the machine at hand: machine code is the same on all of them, and
   what is compiled on one machine runs on another.
 
@@ -23,7 +24,9 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import itertools
 import pickle
+import re
 import secrets
 import sys
 import zlib
@@ -35,7 +38,7 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from numba import _dynfunc
-from numba.core import codegen, compiler, registry, serialize, sigutils
+from numba.core import cgutils, codegen, compiler, registry, serialize, sigutils
 from numba.core import types as numba_types
 from numba.core.caching import NullCache
 from numba.core.compiler_lock import global_compiler_lock
@@ -76,6 +79,18 @@ class Library(codegen.JITCodeLibrary):
         self._finalize_dynamic_globals()
         self.bitcode = self._final_module.as_bitcode()
         self._finalized = True
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Numba's, with what is known of the loops of a kernel."""
+        self._raise_if_finalized()
+        text = cgutils.normalize_ir_text(str(ir_module))
+        said = (SAID.search(function.name) for function in ir_module.functions if not function.is_declaration)
+        for loops in {name[1] for name in said if name}:
+            text = hinted(text, HINTS[loops])
+        module = llvm.parse_assembly(text)
+        module.name = ir_module.name
+        module.verify()
+        self.add_llvm_module(module)
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Tuples of many arrays taken apart, and variables out of memory; the rest is done once, for whole programs.
@@ -163,8 +178,25 @@ def in_charge() -> Iterator[None]:
         del context.get_executable
 
 
+# What LLVM is told of loops, by a word that stands behind the content in the names of their functions
+HINTS = {"short": '!"llvm.loop.vectorize.enable", i1 false', "long": '!"llvm.loop.interleave.count", i32 1'}
+SAID = re.compile("v[0-9a-f]{16}(" + "|".join(HINTS) + ")")
+BRANCH = re.compile(r"^ +br .*$", re.MULTILINE)
+FIRST = 10**6  # number of the first node of metadata that is ours
+
+
+def hinted(text: str, hint: str) -> str:
+    """A hint at each branch, each with a node of its own, by which LLVM tells loops apart. It means something at those
+    that go back to the head of a loop."""
+    count = itertools.count(FIRST)
+    text = BRANCH.sub(lambda branch: f"{branch[0]}, !llvm.loop !{next(count)}", text)
+    nodes = (f"!{k} = distinct !{{!{k}, !{FIRST - 1}}}" for k in range(FIRST, next(count)))
+    return "\n".join([text, f"!{FIRST - 1} = !{{{hint}}}", *nodes])
+
+
 INTERNAL_FUNCTIONS: dict[Any, Any] = {}  # what Numba compiles for itself, once
 CONTENTS: dict[Any, str] = {}  # of the functions of kernels, each a digest of all that it is made of
+LOOPS: dict[Any, str] = {}  # and what their loops are, see HINTS
 compile_bytecode = compiler.CompilerBase._compile_bytecode
 fix_integer_index = arrayobj.fix_integer_index
 
@@ -183,7 +215,7 @@ def compile_named(pipeline: Any) -> Any:
     Two functions of one name are then the same, and only one of them is linked.
     """
     function = pipeline.state.func_id
-    content = digest(CONTENTS.get(function.func), told(function.func))
+    content = digest(CONTENTS.get(function.func), told(function.func)) + LOOPS.get(function.func, "")
     function.unique_id, function.unique_name = content, f"{function.func_qualname}${content}"
     return compile_bytecode(pipeline)
 
@@ -258,10 +290,10 @@ class Kernel(registry.CPUDispatcher):
     `content` is a digest of all that it is made of.
     """
 
-    def __init__(self, py_func: Any, options: dict[str, Any], content: str) -> None:
+    def __init__(self, py_func: Any, options: dict[str, Any], content: str, loops: str = "") -> None:
         flags = {"nopython": True, "boundscheck": None, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         super().__init__(py_func, {}, flags | options)
-        CONTENTS[py_func] = content
+        CONTENTS[py_func], LOOPS[py_func] = content, loops
         self.kernel_name = f"{py_func.__module__}.{py_func.__qualname__}"
         self._cache = KeptCode(self)
         self.entries: dict[Any, Any] = {}  # what Python calls, by the types of arguments

@@ -54,11 +54,17 @@ def inlined(function: F) -> F:
 
 def bare(function: F) -> F:
     """A kernel that makes no arrays and so counts no references to them. Each access to a tuple of arrays counts all of
-    them otherwise, which takes longer than a small step does. The inlined kernels it is made of make none either."""
-    return compiled(function, _nrt=False)
+    them otherwise, which takes longer than a small step does. The inlined kernels it is made of make none either. Its
+    loops, over the few numbers of a body, are not vectorised: to find out whether it pays costs more than they do."""
+    return compiled(function, "short", _nrt=False)
 
 
-def compiled(function: F, **flags: Any) -> F:
+def dense(function: F) -> F:
+    """A bare kernel with long loops over neighbours in memory, which are vectorised."""
+    return compiled(function, "long", _nrt=False)
+
+
+def compiled(function: F, loops: str = "", **flags: Any) -> F:
     assert function.__closure__ is None, f"{function.__qualname__}: a kernel is known by its file, and captures nothing"
     config: Any = numba.config
     if config.DISABLE_JIT:
@@ -68,7 +74,7 @@ def compiled(function: F, **flags: Any) -> F:
         return by_numba_alone(function, FLAGS | flags, content)
     from stickslip.compiling import Kernel
 
-    dispatcher: Any = Kernel(function, FLAGS | flags, content)
+    dispatcher: Any = Kernel(function, FLAGS | flags, content, loops)
     return dispatcher
 
 

@@ -11,6 +11,7 @@ from stickslip.engine.correct import SOFT, correct_bodies
 from stickslip.engine.engine import Engine
 from stickslip.engine.march import LOOK
 from stickslip.engine.newton import newton
+from stickslip.engine.one_body import find_loads, one_place
 from stickslip.engine.outside import matrix_of, whole_step
 from stickslip.engine.rows import ACTIVE, BOUNDED, room_to_record
 from stickslip.engine.settle import BY_BODIES, BY_NEWTON, corrected, row_count
@@ -299,3 +300,99 @@ def test_newton_solves_the_step_from_its_solution_disturbed(made):
     assert solved
     assert after <= 1e-11 < error
     assert step.natural_residual(p) <= 1e-10
+
+
+def spinning():
+    """A cube that slides and turns on its four corners."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.7)
+    scene.add_box(size=1.0, mass=2.0, position=(0, 0, 0.5), velocity=(1.0, 5.0, 0), spin=(0, 0, 3.0), friction=0.7)
+    return scene, ss.Coulomb()
+
+
+def cornered():
+    """A box on the floor and against a wall, eight contacts, pushed along both and up."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.3)
+    scene.add_plane(normal=(-1, 0, 0), offset=-0.5, friction=0.6)
+    box = scene.add_box(size=(1.0, 0.6, 0.4), mass=3.0, position=(0, 0, 0.2), velocity=(0.1, 0, -0.05), friction=0.5)
+    scene.apply(box, (40.0, 15.0, 6.0), (1.0, 2.0, 3.0))
+    return scene, ss.Coulomb()
+
+
+def on_springs():
+    """Under the formulation whose tangents have a compliance of their own."""
+    scene = ss.Scene()
+    scene.add_plane(friction=0.4)
+    box = scene.add_box(size=(1.0, 0.6, 0.4), mass=3.0, position=(0, 0, 0.1999), velocity=(0.5, 0, 0), spin=(0, 0, 2.0))
+    scene.apply(box, (5.0, 9.0, 0.0))
+    return scene, ss.Coulomb(ss.Relaxation(stiffness=1e5, damping=1e2))
+
+
+ON_FOUR = [spinning, on_springs, carried]
+
+
+def by_one_body(step, p, tol):
+    """What engine/one_body.py makes of impulses p: those, their residual, whether it is solved, and u."""
+    u, rows, law, islands, z = np.zeros_like(p), step.work.rows, step.work.law, step.work.islands, step.work.answer.z
+    error, _ = step.judged(p, u)
+    place = one_place(step.members, step.n, rows.start, rows.place)
+    after, solved = find_loads(
+        step.members, place, step.n, rows.start, rows.G, law.compliance, step.soft, law.mu, law.shift, law.scale,
+        law.lower, law.upper, law.q, islands.numbers, islands.integers[:6], error, tol, p, u, z,
+    )  # fmt: skip
+    return after, solved, u
+
+
+def test_islands_of_one_body_are_known():
+    for made, contacts in ((spinning, 4), (cornered, 8), (on_springs, 4), (carried, 4)):
+        step = Step(made)
+        assert step.n == contacts
+        assert one_place(step.members, step.n, step.work.rows.start, step.work.rows.place) >= 0
+    for made in (stack, cart, arm):
+        step = Step(made)
+        assert one_place(step.members, step.n, step.work.rows.start, step.work.rows.place) == -1
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("made", ON_FOUR, ids=lambda made: made.__name__)
+def test_six_equations_find_the_loads_that_those_of_all_rows_find(made):
+    """From impulses that are a tenth off."""
+    step = Step(made)
+    step.engine.march(1, 256)
+    step.read()
+    rows, law, work, answer = step.work.rows, step.work.law, step.work, step.work.answer
+    found, rng = answer.p.copy(), np.random.default_rng(2)
+    for _ in range(5):
+        p = found * (1.0 + 0.1 * rng.uniform(-1, 1, found.size))
+        q, v = p.copy(), np.zeros_like(p)
+        after, solved, u = by_one_body(step, p, 1e-10)
+        z = answer.z.copy()
+        assert solved
+        assert step.natural_residual(p) == pytest.approx(after, rel=1e-3, abs=1e-14)
+        assert after <= 1e-10
+        np.testing.assert_allclose(u[step.used], step.W @ p[step.used] + step.q, atol=1e-12)
+        error, _ = step.judged(q, v)
+        _, solved = newton(
+            step.members, step.n, work.sign, rows.start, rows.place, rows.G, law.compliance, step.soft, law.mu,
+            law.shift, law.scale, law.lower, law.upper, law.q, row_count(step.members, step.n, step.D), False,
+            work.islands.mark, work.islands.numbers, work.islands.integers, error, 1e-10, q, v, answer.z,
+        )  # fmt: skip
+        assert solved
+        np.testing.assert_allclose(z, answer.z, atol=1e-8 * np.abs(z).max())  # the body moves alike
+        np.testing.assert_allclose(p, q, atol=1e-4 * np.abs(q).max())  # and the loads are those of springs
+
+
+@pytest.mark.parametrize("made", [*ON_FOUR, cornered], ids=lambda made: made.__name__)
+def test_where_it_does_not_solve_impulses_are_as_they_were(made):
+    step = Step(made)
+    p = step.pressed()
+    before, u = p.copy(), np.zeros_like(p)
+    error, _ = step.judged(p, u)
+    z, told = step.work.answer.z.copy(), u.copy()
+    after, solved, u = by_one_body(step, p, 0.0)
+    assert not solved
+    assert after == error
+    np.testing.assert_array_equal(p, before)
+    np.testing.assert_allclose(step.work.answer.z, z, atol=1e-14)
+    np.testing.assert_allclose(u, told, atol=1e-12)

@@ -26,7 +26,7 @@ from stickslip.collision.convex import extent, half_width, line
 from stickslip.collision.faces import FEATURES, face_contacts
 from stickslip.collision.manifold import NONE, drop_beside_last, keep_above, least_gap, put, spread
 from stickslip.collision.vectors import ahead, cross, inner, minus, sign
-from stickslip.jit import bare, kernel
+from stickslip.jit import bare
 
 UNSETTLED: Any = np.int64(-1)
 PREFERENCE = 1e-6  # of the size: by how much another axis must be better
@@ -63,7 +63,7 @@ def box_box(A, B, margin, hulls, outline, clipped, spots, count):
     return spread(spots, count, SHALLOW * size)
 
 
-@kernel
+@bare
 def separating_axis(a, b, k):
     """The axes a of one box, the axes b of the other, and their cross products."""
     if k < 3:
@@ -73,7 +73,7 @@ def separating_axis(a, b, k):
     return cross(a[(k - 6) // 3], b[k % 3])
 
 
-@kernel
+@bare
 def crossing_edges(A, B, axis, d, apart, spots, count):
     """The contact of an edge of A with one of B, along their common normal."""
     n = separating_axis(A.axes, B.axes, axis)
@@ -90,7 +90,7 @@ def crossing_edges(A, B, axis, d, apart, spots, count):
     return put(spots, count, feature, apart, np.inf, ahead(p, 0.5, minus(q, p)), n)
 
 
-@kernel
+@bare
 def which_edge(A, axis, n):
     """Which of the four edges along an axis is farthest along n, or along -n."""
     u, v = inner(A.axes[(axis + 1) % 3], n), inner(A.axes[(axis + 2) % 3], n)

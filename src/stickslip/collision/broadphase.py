@@ -28,7 +28,7 @@ from stickslip.collision.hulls import Hulls
 from stickslip.collision.manifold import NONE, spots
 from stickslip.collision.pairs import meet
 from stickslip.collision.placement import BOUND, HALF, PLANE, REACH, place, tabulate
-from stickslip.jit import inlined, kernel
+from stickslip.jit import bare, inlined, kernel
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
 Booleans = NDArray[np.bool_]
@@ -150,7 +150,7 @@ def meet_more(found, work, contacts):
     )  # fmt: skip
 
 
-@kernel
+@bare
 def near_pairs(kind, where, body, free, apart, bodies, grids, pairs, ordered):
     """The pairs of shapes that may touch, the greater first, in order. Returns how many.
 
@@ -170,7 +170,7 @@ def near_pairs(kind, where, body, free, apart, bodies, grids, pairs, ordered):
     return found
 
 
-@kernel
+@bare
 def each_with_each(kind, where, pairs):
     """Pairs of shapes, the greater first, that are near. Returns how many."""
     found = NONE
@@ -187,7 +187,7 @@ def each_with_each(kind, where, pairs):
     return found
 
 
-@kernel
+@bare
 def pairs_with_planes(where, planes, others, pairs):
     """In the order of the shapes, which they have in the end; returns how many they are, be there room or not."""
     found = NONE
@@ -198,7 +198,7 @@ def pairs_with_planes(where, planes, others, pairs):
     return found
 
 
-@kernel
+@bare
 def over_plane(where, s, p):
     """Is the ball about shape s within reach of plane p?"""
     x, y, z = where[s, 0] - where[p, 0], where[s, 1] - where[p, 1], where[s, 2] - where[p, 2]
@@ -206,7 +206,7 @@ def over_plane(where, s, p):
     return height <= where[s, BOUND] + where[s, REACH] + where[p, REACH]
 
 
-@kernel
+@bare
 def boxes_meet(where, a, b):
     x = abs(where[a, 0] - where[b, 0]) - (where[a, HALF] + where[b, HALF])
     y = abs(where[a, 1] - where[b, 1]) - (where[a, HALF + 1] + where[b, HALF + 1])
@@ -214,7 +214,7 @@ def boxes_meet(where, a, b):
     return max(x, y, z) <= 0.0
 
 
-@kernel
+@bare
 def add_pair(pairs, found, a, b):
     """Without room, the last one is overwritten."""
     k = min(found, pairs.shape[0] - 1)
@@ -222,7 +222,7 @@ def add_pair(pairs, found, a, b):
     return found + 1
 
 
-@kernel
+@bare
 def leave_out(pairs, found, where, body, free, apart, bodies):
     """Keep the pairs that may touch: of two bodies, one of them free, not kept apart, and the balls about them near."""
     kept = 0
@@ -242,7 +242,7 @@ def leave_out(pairs, found, where, body, free, apart, bodies):
     return kept
 
 
-@kernel
+@bare
 def fill_grids(size, where, key, spare, count, widest, origin, bits, box):
     """Sort the shapes by grid and cell; within a cell they have any order. They are taken in the order of last time:
     where bodies rest, or move alike, it is theirs still."""
@@ -283,21 +283,21 @@ def fill_grids(size, where, key, spare, count, widest, origin, bits, box):
             fill_box(where, key[i] & last, box, i)
 
 
-@kernel
+@bare
 def fill_box(where, s, box, i):
     """Put the box about shape s at place i of those that are sorted."""
     for r in range(6):
         box[i, r] = where[s, r]
 
 
-@kernel
+@bare
 def size_of(box, i):
     """The width of a box, and the grid it belongs to."""
     width = 2.0 * max(box[i, 3], box[i, 4], box[i, 5])
     return width, min(LEVELS - 1, max(0, math.frexp(width)[1] - FINEST))
 
 
-@kernel
+@bare
 def occupied(widest):
     """The finest and the coarsest grid that has shapes."""
     finest, coarsest = 0, LEVELS - 1
@@ -308,7 +308,7 @@ def occupied(widest):
     return finest, coarsest
 
 
-@kernel
+@bare
 def share_bits(x, y, z, size, levels, width, widest, bits):
     """The bits of numbers: of cells along each axis, where shapes are up to x, y and z apart and cells as wide as those
     of the finest grid, and of shapes. Cells become wider where these are too many. Returns how many there are in all,
@@ -324,7 +324,7 @@ def share_bits(x, y, z, size, levels, width, widest, bits):
     return rest + bits[0] + bits[1] + bits[2]
 
 
-@kernel
+@bare
 def bits_of(greatest):
     """Of whole numbers up to the greatest."""
     bits = 0
@@ -333,13 +333,13 @@ def bits_of(greatest):
     return bits
 
 
-@kernel
+@bare
 def number(x, per_cell, bits):
     """Of the cell at x along an axis; the first or the last one beyond them."""
     return min(max(math.floor(x * per_cell), 0), (1 << bits) - 1)
 
 
-@kernel
+@bare
 def sort_keys(size, first, total, key, spare, count):
     """By counting digits from bit `first` on, an even number of them: the keys end where they were."""
     pairs = (total - first + 2 * DIGIT - 1) // (2 * DIGIT)
@@ -349,7 +349,7 @@ def sort_keys(size, first, total, key, spare, count):
         by_digit(size, first + (2 * k + 1) * digit, digit, spare, key, count)
 
 
-@kernel
+@bare
 def by_digit(size, shift, digit, key, by_key, count):
     last = (1 << digit) - 1
     count[: last + 1] = 0
@@ -364,7 +364,7 @@ def by_digit(size, shift, digit, key, by_key, count):
         count[d] += 1
 
 
-@kernel
+@bare
 def neighbours(size, key, widest, origin, bits, begun, box, pairs, found):
     """Add the pairs of each shape with those in coarser grids, and with those behind it in the order of its own."""
     b_x, b_y, b_z, b = bits[0], bits[1], bits[2], bits[3]
@@ -408,7 +408,7 @@ def neighbours(size, key, widest, origin, bits, begun, box, pairs, found):
     return found
 
 
-@kernel
+@bare
 def first_from(size, key, wanted, at):
     """The first of the sorted keys that is not less than the one wanted, or their number; looked for from `at` on, in
     steps that grow, and then between the last two."""
@@ -427,7 +427,7 @@ def first_from(size, key, wanted, at):
     return low
 
 
-@kernel
+@bare
 def in_order(pairs, count):
     for k in range(1, count):
         a, b = pairs[k - 1, 0], pairs[k, 0]
@@ -436,7 +436,7 @@ def in_order(pairs, count):
     return True
 
 
-@kernel
+@bare
 def sort_pairs(pairs, count, start, work):
     """By the greater shape, then by the other: two counting sorts, unless they are in order, as those of bodies that
     lie on one plane."""

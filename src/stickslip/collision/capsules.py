@@ -26,7 +26,7 @@ from stickslip.collision.manifold import GAP, NONE, swap
 from stickslip.collision.placement import Vector
 from stickslip.collision.spheres import ball, distance_to_box, touch_ball
 from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, sign
-from stickslip.jit import kernel
+from stickslip.jit import bare
 
 BETWEEN: Any = np.int64(2)
 PARALLEL = 0.1  # sine of the angle below which segments are nearly so
@@ -45,14 +45,14 @@ class Segment(NamedTuple):
     radius: float
 
 
-@kernel
+@bare
 def capsule_capsule(A, B, margin, spots, count):
     first = Segment(A.centre, A.axes[2], A.size[1], A.size[0])
     second = Segment(B.centre, B.axes[2], B.size[1], B.size[0])
     return segment_segment(first, second, margin, spots, count)
 
 
-@kernel
+@bare
 def segment_segment(A, B, margin, spots, count):
     a, b, d, L, K = A.direction, B.direction, minus(A.centre, B.centre), A.half, B.half
     cosine, normal = inner(a, b), cross(a, b)
@@ -80,7 +80,7 @@ def segment_segment(A, B, margin, spots, count):
     return leave_ends(spots, count, NEARER * (A.radius + L))
 
 
-@kernel
+@bare
 def leave_ends(spots, count, nearer):
     """Drop the ball in between, which came first, where an end is as near."""
     for k in range(1, count):
@@ -90,7 +90,7 @@ def leave_ends(spots, count, nearer):
     return count
 
 
-@kernel
+@bare
 def capsule_box(A, B, margin, spots, count):
     h, L, radius = B.size, A.size[1], A.size[0]
     # the axis of the capsule is o + t a, |t| <= L, in the frame of the box
@@ -113,7 +113,7 @@ def capsule_box(A, B, margin, spots, count):
     return leave_ends(spots, count, NEARER * (radius + L))
 
 
-@kernel
+@bare
 def nearest_to_box(o, a, L, h):
     """The t in [-L, L] at which o + t a is nearest to the box."""
     low, high = -L, L
@@ -134,7 +134,7 @@ def nearest_to_box(o, a, L, h):
     return low - before * (high - low) / (after - before)
 
 
-@kernel
+@bare
 def slope_of_square(o, a, t, h):
     """Half the derivative of the squared distance to the box."""
     slope = 0.0
@@ -144,7 +144,7 @@ def slope_of_square(o, a, t, h):
     return slope
 
 
-@kernel
+@bare
 def over_face(o, a, L, h, face):
     """The part of the segment between the four planes about a face; where there is none, its end is below its start."""
     low, high = -L, L
@@ -160,7 +160,7 @@ def over_face(o, a, L, h, face):
     return low, high
 
 
-@kernel
+@bare
 def capsule_in_box(A, B, o, a, margin, spots, count):
     """The axis of the capsule runs through the box: out of it along the direction of least overlap."""
     h, L = B.size, A.size[1]

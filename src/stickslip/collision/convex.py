@@ -36,7 +36,7 @@ from stickslip.collision.hulls import face_against, face_normal, farthest_corner
 from stickslip.collision.manifold import FEATURE, NONE, drop_beside_last, keep_above, least_gap, put, spread, swap
 from stickslip.collision.placement import BOX, CAPSULE, CYLINDER, HULL, SPHERE, half_length
 from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, sign
-from stickslip.jit import bare, kernel
+from stickslip.jit import bare
 
 MOST: Any = np.int64(30)  # moves
 FEW: Any = np.int64(3)  # moves from a guess, by which it must have become better than the best so far
@@ -89,12 +89,12 @@ def convex_pair(A, B, margin, hulls, simplex, outline, clipped, spots, count):
     return drop_beside_last(spots, count)
 
 
-@kernel
+@bare
 def extent(A):
     return max(A.size[0], A.size[1], A.size[2])
 
 
-@kernel
+@bare
 def rounding(A):
     """The radius that is left out: of a ball and of a capsule."""
     return A.size[0] if A.kind in (CAPSULE, SPHERE) else 0.0
@@ -115,14 +115,14 @@ def extends(A, n, hulls):
     return half_width(A, n)
 
 
-@kernel
+@bare
 def half_width(A, n):
     """Of a shape that is symmetric; of a capsule, that of its axis."""
     x, y, z = into_frame(A.axes, n)
     return half_length(A.kind, A.size, x, y, z) - rounding(A)
 
 
-@kernel
+@bare
 def first_axis(A):
     """The lines of a box run along all three of its axes, those of the others along the third."""
     return 0 if A.kind == BOX else 2
@@ -250,7 +250,7 @@ def around(A, B, n, gap, margin, hulls, outline, clipped, spots, count):
     return count
 
 
-@kernel
+@bare
 def line_along(A, n):
     """The axis of A along which its line in contact runs, -1 where there is no such line."""
     found, least = NONE - 1, ALONG
@@ -261,7 +261,7 @@ def line_along(A, n):
     return found
 
 
-@kernel
+@bare
 def line(A, axis, n, outward):
     """The edge of a box along `axis`, or the axis of another shape with the radius that it shows along n."""
     centre, direction = A.centre, A.axes[axis]

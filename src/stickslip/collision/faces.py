@@ -26,7 +26,7 @@ from stickslip.collision.hulls import face_against, side_of_face
 from stickslip.collision.manifold import NONE, ROOM, put
 from stickslip.collision.placement import BOX, CYLINDER, HULL
 from stickslip.collision.vectors import across, ahead, cross, inner, into_frame, into_world, minus, sign
-from stickslip.jit import bare, kernel
+from stickslip.jit import bare
 from stickslip.scene.model import Floats
 
 CORNER, EDGE, COLUMNS = 3, 4, 5
@@ -128,7 +128,7 @@ def incident_outline(B, n, hulls, outline):
     return 8 if stands else 2
 
 
-@kernel
+@bare
 def clip(outline, points, a, b, h, slack, label, clipped):
     """Cut off what has a x + b y > h; corners up to `slack` beyond stay whole. Returns the points left."""
     beyond = False

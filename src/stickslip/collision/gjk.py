@@ -23,7 +23,7 @@ from stickslip.collision.hulls import farthest_corner
 from stickslip.collision.manifold import NONE
 from stickslip.collision.placement import BOX, CYLINDER, HULL
 from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, sign
-from stickslip.jit import bare, kernel
+from stickslip.jit import bare
 from stickslip.scene.model import Floats
 
 MOST = 64  # iterations
@@ -76,12 +76,12 @@ def support(A, direction, hulls):
     return into_world(A.axes, local)
 
 
-@kernel
+@bare
 def point(simplex, k):
     return simplex[k, DIFFERENCE], simplex[k, DIFFERENCE + 1], simplex[k, DIFFERENCE + 2]
 
 
-@kernel
+@bare
 def reduce(simplex, count):
     """Keep the points whose hull has the point nearest to the origin, with their weights. Returns how many, and it.
 
@@ -106,7 +106,7 @@ def reduce(simplex, count):
     return left, nearest
 
 
-@kernel
+@bare
 def nearest_on_segment(p, q):
     """The point of a segment nearest to the origin: weights of p, of nothing and of q, and the point."""
     edge = minus(q, p)
@@ -119,7 +119,7 @@ def nearest_on_segment(p, q):
     return (1.0 - t, 0.0, t), ahead(p, t, edge)
 
 
-@kernel
+@bare
 def nearest_on_triangle(p, q, r):
     """The point of a triangle nearest to the origin [2]: weights of p, q and r, and the point.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit import kernel
+from stickslip.jit import bare
 from stickslip.scene.model import Floats
 
 GAP, FEATURE, COLUMNS = 6, 7, 8
@@ -30,7 +30,7 @@ def spots() -> Floats:
     return np.zeros((ROOM, COLUMNS))
 
 
-@kernel
+@bare
 def put(spots, count, feature, gap, margin, point, normal):
     """One more contact, if its gap is at most the margin."""
     spots[count, 0], spots[count, 1], spots[count, 2] = point
@@ -39,7 +39,7 @@ def put(spots, count, feature, gap, margin, point, normal):
     return count + (gap <= margin)
 
 
-@kernel
+@bare
 def least_gap(spots, count):
     least = np.inf
     for k in range(count):
@@ -47,13 +47,13 @@ def least_gap(spots, count):
     return least
 
 
-@kernel
+@bare
 def swap(spots, i, j):
     for c in range(COLUMNS):
         spots[i, c], spots[j, c] = spots[j, c], spots[i, c]
 
 
-@kernel
+@bare
 def order_by_feature(spots, count):
     for end in range(1, count):
         i = end
@@ -62,7 +62,7 @@ def order_by_feature(spots, count):
             i -= 1
 
 
-@kernel
+@bare
 def merge_planar(spots, count):
     """Put the contacts into the plane y = 0, and of those that then coincide keep the first."""
     kept = NONE
@@ -79,7 +79,7 @@ def merge_planar(spots, count):
     return kept
 
 
-@kernel
+@bare
 def spread(spots, count, shallow):
     """Of contacts with one normal keep four: the deepest, to within `shallow`, and those farthest about it."""
     if count <= KEPT:
@@ -100,7 +100,7 @@ def spread(spots, count, shallow):
     return KEPT
 
 
-@kernel
+@bare
 def keep_above(spots, count, gap):
     """Keep the contacts whose gap is greater than this."""
     kept = NONE
@@ -111,7 +111,7 @@ def keep_above(spots, count, gap):
     return kept
 
 
-@kernel
+@bare
 def drop_beside_last(spots, count):
     """Where there are more than four, drop the one nearest to the last."""
     if count <= KEPT:
@@ -127,7 +127,7 @@ def drop_beside_last(spots, count):
     return last
 
 
-@kernel
+@bare
 def outside(spots, kept, i):
     """How far point i is from the first, or the area of the triangles that it makes with pairs of the first ones.
 

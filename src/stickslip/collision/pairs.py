@@ -20,10 +20,10 @@ from stickslip.collision.manifold import FEATURE, GAP, NONE, merge_planar, order
 from stickslip.collision.placement import BOX, CAPSULE, CYLINDER, HULL, PLANE, REACH, SPHERE, placed
 from stickslip.collision.planes import box_plane, capsule_plane, cylinder_plane
 from stickslip.collision.spheres import ball
-from stickslip.jit import bare, kernel
+from stickslip.jit import bare
 
 
-@kernel
+@bare
 def comes_first(kind, other):
     """Is a shape of this kind the first of a pair with the other: sphere, capsule, box, cylinder, hull, plane?"""
     if kind in (SPHERE, other) or other == PLANE:

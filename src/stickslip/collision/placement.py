@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.errors import InputError
-from stickslip.jit import kernel
+from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Model, Shape
 
 PLANE, SPHERE, BOX, CAPSULE, CYLINDER, HULL = (int(shape) for shape in Shape)
@@ -76,7 +76,7 @@ def flatten(kind: Integers, size: Floats, upright: Floats) -> None:
     size[kind == BOX, 1] = 4 * size[kind == BOX].max(initial=1.0)
 
 
-@kernel
+@bare
 def place(kind, body, local, turn, position, quaternion, reach, planar, where, table):
     """Set the centres and axes of the shapes, their reach, and the boxes about them; axes of spheres stay the world's.
 
@@ -106,7 +106,7 @@ def place(kind, body, local, turn, position, quaternion, reach, planar, where, t
             where[s, HALF + 1] = 0.0
 
 
-@kernel
+@bare
 def rows_of(w, x, y, z):
     """The rows of the rotation matrix of a unit quaternion."""
     return (
@@ -116,7 +116,7 @@ def rows_of(w, x, y, z):
     )
 
 
-@kernel
+@bare
 def placed(kind, where, table, s):
     """Shape s as a value."""
     x = (table[s, AXES], table[s, AXES + 1], table[s, AXES + 2])
@@ -126,7 +126,7 @@ def placed(kind, where, table, s):
     return Placed(kind[s], size, (where[s, CENTRE], where[s, CENTRE + 1], where[s, CENTRE + 2]), (x, y, z), s)
 
 
-@kernel
+@bare
 def half_length(kind, size, x, y, z):
     """How far a shape, or the box about a hull, extends along a direction that has these components along its axes."""
     if kind in (BOX, HULL):

@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.collision.manifold import GAP, KEPT, swap
 from stickslip.collision.spheres import touch_ball
 from stickslip.collision.vectors import ahead, inner, into_frame, into_world, minus
-from stickslip.jit import kernel
+from stickslip.jit import bare
 
 LEVEL = 1e-10  # sine of the tilt below which a rim has no lowest point
 STANDS = math.sqrt(0.5)  # cosine of the tilt above which a cylinder stands rather than lies
@@ -24,7 +24,7 @@ LOWER_RIM: Any = np.int64(0)
 UPPER_RIM: Any = np.int64(8)
 
 
-@kernel
+@bare
 def ball_on_plane(A, local, radius, plane, margin, feature, spots, count):
     """The contact with a plane of a ball of shape A, given in its frame."""
     n = plane.axes[2]
@@ -33,7 +33,7 @@ def ball_on_plane(A, local, radius, plane, margin, feature, spots, count):
     return touch_ball(ahead(A.centre, 1.0, centre), radius, height, n, margin, feature, spots, count)
 
 
-@kernel
+@bare
 def capsule_plane(A, plane, margin, spots, count):
     for end in range(2):
         z = (2 * end - 1) * A.size[1]
@@ -41,7 +41,7 @@ def capsule_plane(A, plane, margin, spots, count):
     return count
 
 
-@kernel
+@bare
 def box_plane(A, plane, margin, spots, count):
     """The corners within the margin, the four lowest of them; corner 1 x + 2 y + 4 z of the signs."""
     h = A.size
@@ -60,7 +60,7 @@ def box_plane(A, plane, margin, spots, count):
     return count
 
 
-@kernel
+@bare
 def cylinder_plane(A, plane, margin, spots, count):
     radius, half = A.size[0], A.size[1]
     n_x, n_y, n_z = into_frame(A.axes, plane.axes[2])

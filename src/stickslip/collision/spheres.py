@@ -11,24 +11,24 @@ import math
 from stickslip.collision.manifold import put
 from stickslip.collision.placement import BOX, CYLINDER, PLANE
 from stickslip.collision.vectors import ahead, into_frame, into_world, minus, sign
-from stickslip.jit import kernel
+from stickslip.jit import bare
 
 
-@kernel
+@bare
 def ball(B, centre, radius, margin, feature, spots, count):
     """The contact of a ball with shape B, if their gap is at most the margin."""
     distance, n = distance_to(B.kind, B.size, into_frame(B.axes, minus(centre, B.centre)))
     return touch_ball(centre, radius, distance, into_world(B.axes, n), margin, feature, spots, count)
 
 
-@kernel
+@bare
 def touch_ball(centre, radius, distance, n, margin, feature, spots, count):
     """The contact of a ball with a shape that is `distance` from its centre, n pointing from shape to ball."""
     point = ahead(centre, -0.5 * (distance + radius), n)
     return put(spots, count, feature, distance - radius, margin, point, n)
 
 
-@kernel
+@bare
 def distance_to(kind, size, point):
     """Signed distance of a point to a shape, and the direction away from it, in the frame of the shape."""
     x, y, z = point
@@ -54,7 +54,7 @@ def distance_to(kind, size, point):
     return -size[0], (0.0, 0.0, 1.0)
 
 
-@kernel
+@bare
 def distance_to_box(h, point):
     """Signed distance of a point to a box about the origin, and the direction away from it."""
     x, y, z = point

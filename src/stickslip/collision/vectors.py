@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import math
 
-from stickslip.jit import kernel
+from stickslip.jit import bare
 
 
-@kernel
+@bare
 def inner(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@bare
 def cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@kernel
+@bare
 def minus(a, b):
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@kernel
+@bare
 def ahead(a, s, b):
     """a + s b"""
     return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
 
 
-@kernel
+@bare
 def about(k, cosine, sine, a):
     """The vector a turned about the unit vector k by the angle with this cosine and sine (Rodrigues)."""
     along, turned = inner(k, a), cross(k, a)
     return ahead(ahead(ahead(a, cosine - 1.0, a), sine, turned), (1.0 - cosine) * along, k)
 
 
-@kernel
+@bare
 def into_frame(axes, a):
     """The components of a vector along three axes."""
     return inner(axes[0], a), inner(axes[1], a), inner(axes[2], a)
 
 
-@kernel
+@bare
 def into_world(axes, a):
     """The vector that has the components a along three axes."""
     u, v, w = axes
@@ -52,7 +52,7 @@ def into_world(axes, a):
     )
 
 
-@kernel
+@bare
 def across(n):
     """A unit vector perpendicular to the unit vector n."""
     if abs(n[0]) > 0.6:
@@ -62,6 +62,6 @@ def across(n):
     return 0.0, -n[2] / length, n[1] / length
 
 
-@kernel
+@bare
 def sign(x):
     return 1.0 if x >= 0.0 else -1.0

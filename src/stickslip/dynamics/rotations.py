@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from stickslip.jit import kernel
+from stickslip.jit import bare
 
 SMALL = 1e-4  # angle below which sin(a)/a is its series, exact to rounding
 
 
-@kernel
+@bare
 def to_matrix(q, R):
     """The rotation matrix of a unit quaternion, written into R (3, 3)."""
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -22,7 +22,7 @@ def to_matrix(q, R):
     R[2, 0], R[2, 1], R[2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
 
 
-@kernel
+@bare
 def to_matrices(quaternion, R):
     """Those of many, written into R (n, 3, 3), which is returned."""
     for i in range(quaternion.shape[0]):
@@ -30,7 +30,7 @@ def to_matrices(quaternion, R):
     return R
 
 
-@kernel
+@bare
 def turn(q, h, wx, wy, wz):
     """q <- exp(h ω / 2) q, renormalised against rounding."""
     half = 0.5 * h * math.sqrt(wx * wx + wy * wy + wz * wz)

@@ -463,11 +463,11 @@ def remember(memory, contacts, n, m, found, number, frame, bounded, island, swep
         memory.key[i, 2] = plain(contacts.feature[k])
         known = 1.0 if start[D * i] > 0.0 else 0.0
         for r in range(3):
-            memory.impulse[i, r] = memory.trend[i, r] = 0.0
+            x, y = 0.0, 0.0
             for c in range(min(D, 3)):
-                x = p[D * i + c]
-                memory.impulse[i, r] += frame[i, c, r] * x
-                memory.trend[i, r] += known * frame[i, c, r] * (x - start[D * i + c])
+                x += frame[i, c, r] * p[D * i + c]
+                y += frame[i, c, r] * (p[D * i + c] - start[D * i + c])
+            memory.impulse[i, r], memory.trend[i, r] = x, known * y
         memory.moment[i] = p[D * i + 3] if D == 4 else 0.0
         memory.moved[i] = swept[island[i]] != 1
         memory.waited[i] = waited[i] + 1 if hard[island[i]] else 0

@@ -67,21 +67,21 @@ FRESH, LOOK, HELP = -1, -2, -3
 def march(state, rules, work, memory, record, first, island):
     """Steps from number `first` of the record until that is full or one needs the outside; the first goes on from
     `island`, unless that is FRESH or LOOK. Returns the steps in the record and why it ended."""
-    count = work.count
-    if island == LOOK:
-        count[LIMITS], count[MISSED], work.stopped[:] = 1, 0, False
-        return 0, DONE if prepare(state, rules, work, memory) else NO_ROOM
+    count, looks = work.count, island == LOOK
     for k in range(first, record.residual.size):
-        if island == FRESH:
+        if island < 0:
             if count[TRIES] > 0:
                 work.bodies.further[:] = 0.0
             work.stopped[:] = False
-            count[LIMITS] = count[TRIES] = count[LOOKS] = count[MISSED] = 0
+            count[TRIES] = count[LOOKS] = count[MISSED] = 0
+            count[LIMITS], island = looks, FRESH
         while True:
             tried = False
             if island == FRESH:
                 if not prepare(state, rules, work, memory):
                     return k, NO_ROOM
+                if looks:
+                    return k, DONE
                 if record.contact_start[k] + count[FOUND] > record.gap.size:
                     return k, FULL
                 count[ITERATIONS] = count[METHOD] = count[STATUS] = 0

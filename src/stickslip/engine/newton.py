@@ -29,7 +29,7 @@ import numpy as np
 
 from stickslip.engine.places import fill_delassus
 from stickslip.engine.sweep import distances, into_cone, judged, measured, respond
-from stickslip.jit import bare
+from stickslip.jit import bare, dense
 from stickslip.solvers.cone_newton import alart_curnier, natural_map
 from stickslip.solvers.linear import eliminate, substitute
 
@@ -175,7 +175,7 @@ def gather(member, n, d, scale, mu, shift, lower, upper, row, at, s, mu_of, shif
             low[k - mu_of.size], high[k - mu_of.size] = lower[i], upper[i]
 
 
-@bare
+@dense
 def scale_matrix(member, compliance, soft, row, s, W):
     """W <- s (W + ε) s of the rows of some blocks."""
     for k in range(member.size):
@@ -215,7 +215,7 @@ def linearise(associated, mu, shift, low, high, s, r, u, F, A, B):
         F[x] = r[x] - min(max(r[x] - u[x], low[k] / s[x]), high[k] / s[x])
 
 
-@bare
+@dense
 def fill_active(e, A, B, W, low, high, s, r, u, active, M):
     """A + B (W + e) of the rows whose B is not zero, and which these are: returns how many. A and B of a bounded row
     that is inside its bounds are 0 and 1."""
@@ -256,7 +256,7 @@ def fill_active(e, A, B, W, low, high, s, r, u, active, M):
     return count
 
 
-@bare
+@dense
 def solve(B, W, active, count, M, swaps, F, x):
     """F <- (A + B (W + e))⁻¹ F, from the factors of its active rows; x is room."""
     contacts, d, known = B.shape[0], B.shape[1], False
@@ -280,7 +280,7 @@ def solve(B, W, active, count, M, swaps, F, x):
         F[active[i]] = x[i]
 
 
-@bare
+@dense
 def product(w, F):
     total = 0.0
     for y in range(F.size):
@@ -288,7 +288,7 @@ def product(w, F):
     return total
 
 
-@bare
+@dense
 def take(d, mu, low, high, s, W, F, x, r, v):
     """A step r <- r - F whole, cut back to cones and bounds, and the velocities after it; x is room."""
     for y in range(r.size):

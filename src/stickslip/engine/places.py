@@ -15,15 +15,18 @@ from stickslip.jit import bare, kernel
 def push(start, place, sign, G, i, components, p_n, p_1, p_2, z):
     """z <- z + s G_iᵀ p of an impulse with so many components."""
     for t in range(start[i], start[i + 1]):
-        b = place[t]
-        s = sign[b]
-        for r in range(6):
-            x = G[t, 0, r] * p_n
-            if components > 1:
-                x += G[t, 1, r] * p_1
-            if components > 2:
-                x += G[t, 2, r] * p_2
-            z[b, r] += s * x
+        g, b = G[t], z[place[t]]
+        s = sign[place[t]]
+        x, y, w = s * p_n, s * p_1, s * p_2
+        if components > 2:
+            for r in range(6):
+                b[r] += g[0, r] * x + g[1, r] * y + g[2, r] * w
+        elif components > 1:
+            for r in range(6):
+                b[r] += g[0, r] * x + g[1, r] * y
+        else:
+            for r in range(6):
+                b[r] += g[0, r] * x
 
 
 @bare
@@ -31,15 +34,13 @@ def velocity(start, place, G, i, components, z):
     """G_i z in so many components, and zeros."""
     u_n, u_1, u_2 = 0.0, 0.0, 0.0
     for t in range(start[i], start[i + 1]):
-        b = place[t]
-        for r in range(6):
-            u_n += G[t, 0, r] * z[b, r]
+        g, b = G[t], z[place[t]]
+        x, y, w, k, m, n = b[0], b[1], b[2], b[3], b[4], b[5]
+        u_n += g[0, 0] * x + g[0, 1] * y + g[0, 2] * w + g[0, 3] * k + g[0, 4] * m + g[0, 5] * n
         if components > 1:
-            for r in range(6):
-                u_1 += G[t, 1, r] * z[b, r]
+            u_1 += g[1, 0] * x + g[1, 1] * y + g[1, 2] * w + g[1, 3] * k + g[1, 4] * m + g[1, 5] * n
         if components > 2:
-            for r in range(6):
-                u_2 += G[t, 2, r] * z[b, r]
+            u_2 += g[2, 0] * x + g[2, 1] * y + g[2, 2] * w + g[2, 3] * k + g[2, 4] * m + g[2, 5] * n
     return u_n, u_1, u_2
 
 

@@ -294,19 +294,21 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         for c in range(D):
             law.q[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, free) + law.runs[D * i + c]
             law.before[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, before) - law.runs[D * i + c]
-        u = law.before[D * i : D * i + D]
-        slip = slip_of(u[1], u[2] if D > 2 else 0.0, u[3] if D > 3 else 0.0, surfaces.patch[a, b])
+        at = D * i
+        u_n, u_1 = law.before[at], law.before[at + 1]
+        u_2, spin = law.before[at + 2] if D > 2 else 0.0, law.before[at + 3] if D > 3 else 0.0
+        slip = slip_of(u_1, u_2, spin, surfaces.patch[a, b])
         e = surfaces.restitution[a, b]
         told = contacts.feature[k] >= AT_THE_END
-        bouncing = not (told or law.rolls[i]) and bounces(numbers, contacts.gap[k], e, u[0], law.q[D * i])
+        bouncing = not (told or law.rolls[i]) and bounces(numbers, contacts.gap[k], e, u_n, law.q[at])
         law.restitution[i] = e if bouncing else 0.0
         d, law.compliance[i] = normal_terms(
-            numbers, contacts.gap[k], e, u[0], bouncing, surfaces.stiffness[a, b], surfaces.damping[a, b]
+            numbers, contacts.gap[k], e, u_n, bouncing, surfaces.stiffness[a, b], surfaces.damping[a, b]
         )
         if told:
             d = contacts.gap[k] / numbers.h
             for c in range(1, D):
-                law.q[D * i + c] += contact_velocity(rows.body, rows.jacobian, i, c, bent) / numbers.h
+                law.q[at + c] += contact_velocity(rows.body, rows.jacobian, i, c, bent) / numbers.h
         law.compliance_tangent[i], law.damped[i] = tangent_terms(
             numbers, surfaces.stiffness_tangent[a, b], surfaces.damping_tangent[a, b]
         )
@@ -314,7 +316,7 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
             numbers, surfaces.friction_static[a, b], surfaces.friction_kinetic[a, b], slip
         )
         law.shift[i] = 0.0 if associated else law.mu[i]
-        law.q[D * i] += d
+        law.q[at] += d
 
 
 @bare
@@ -409,14 +411,15 @@ def recall(n, m, memory, contacts, found, number, frame, was_known, moved, waite
         was_known[i], moved[i] = known, known and memory.moved[j]
         waited[i] = memory.waited[j] if known else 0
         for c in range(D):
-            p[D * i + c] = trend[D * i + c] = 0.0
+            x, y = 0.0, 0.0
             if known and c < 3:
                 for r in range(3):
-                    p[D * i + c] += frame[i, c, r] * memory.impulse[j, r]
-                    trend[D * i + c] += frame[i, c, r] * memory.trend[j, r]
+                    x += frame[i, c, r] * memory.impulse[j, r]
+                    y += frame[i, c, r] * memory.trend[j, r]
             elif known:
-                p[D * i + c] = memory.moment[j]
-            newest[D * i + c] = p[D * i + c]
+                x = memory.moment[j]
+            p[D * i + c] = newest[D * i + c] = x
+            trend[D * i + c] = y
     for t in range(m):
         p[D * (n + t)] = newest[D * (n + t)] = memory.joint[number[t]]
 

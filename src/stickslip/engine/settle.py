@@ -3,6 +3,8 @@
 One sweep is made even where the start is good enough: errors within tol, left alone, would add up from step to step.
 After SLOW of them all blocks are corrected at once, as long as that does more, in turn by
 
+    one body   to second order, in the six velocities of a body that alone is on up to eight contacts
+               (engine/one_body.py); after one sweep, and once
     bodies     to first order, in time linear in the blocks (engine/correct.py); not for islands with joints
     Newton     dense and to second order (engine/newton.py), for up to MOST_ROWS; after one sweep where there are few
                rows, after SLOW where there are joints, else after LONG
@@ -26,6 +28,7 @@ from stickslip.engine.ahead import NOTABLE
 from stickslip.engine.apart import carried_off
 from stickslip.engine.correct import PACKED, TOO_DEAR, correct_bodies
 from stickslip.engine.newton import MOST_ROWS, newton
+from stickslip.engine.one_body import find_loads, one_place
 from stickslip.engine.rows import ACTIVE, CORRECTION, SWEEPS
 from stickslip.engine.slabs import cut, judge, put_back, put_in_order, respond_to, sweep_over
 from stickslip.engine.sweep import into_cone, judged, respond, start_at
@@ -63,6 +66,9 @@ def settle(state, work, rules, island):
         member = work.slabs.member[: end - begin]
     p, z = answer.p, answer.z
     soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
+    body = -1
+    if rows.G.shape[1] == 3 and not rules.associated and work.islands.stiff[island] == 0:
+        body = one_place(member, n, rows.start, rows.place)
     if any_of(member, n, answer.moved):
         # The best of p, p + trend and p - trend/2. The second follows a smooth motion. The third is for a contact that
         # closed a gap in one step and stopped in the next: it rests with the mean of these impulses, and either of them
@@ -78,9 +84,9 @@ def settle(state, work, rules, island):
     respond_to(work, rules, rows, law, answer, member, slabs, soft)
     patience, large = rules.patience if member.size <= rules.few else rules.long_patience, member.size > rules.exact
     size = row_count(member, n, rows.G.shape[1])
-    at_once = work.islands.stiff[island] == 1 or size <= FEW_ROWS
+    at_once = work.islands.stiff[island] == 1 or size <= FEW_ROWS or body >= 0
     stage = BY_NEWTON if at_once and size <= MOST_ROWS else BY_SWEEPS if at_once else BY_BODIES
-    slow_after = 1 if size <= FEW_ROWS else SLOW
+    slow_after = 1 if size <= FEW_ROWS or body >= 0 else SLOW
     promising, due, last, before, method = 0.0, 1, 0, np.inf, SWEEPS
     error, solved, made, told, packed = np.inf, False, 0, 0, False
     while made < rules.sweeps:
@@ -96,6 +102,15 @@ def settle(state, work, rules, island):
         helped = made < slow_after
         while not (solved or helped) and stage < BY_SWEEPS and (at_once or stage == BY_BODIES or made >= LONG):
             method, told = CORRECTION, made
+            if body >= 0:
+                error, solved = find_loads(
+                    member, body, n, rows.start, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
+                    law.upper, law.q, work.islands.numbers, work.islands.integers[:6], error, tol, p,
+                    answer.u, z,
+                )  # fmt: skip
+                body = -1
+                if solved:
+                    break
             if stage == BY_NEWTON:
                 error_after, solved = newton(
                     member, n, work.sign, rows.start, rows.place, rows.G, law.compliance, soft, law.mu, law.shift,

@@ -53,10 +53,10 @@ from stickslip.scene.model import Model, State
 from stickslip.scene.scene import Scene
 from stickslip.solvers.solution import Solver
 
-MOST_STEPS, MOST_BYTES = 1024, 2**25  # in one call of the compiled loop
+MOST_STEPS, MOST_BYTES = 512, 2**25  # in one call of the compiled loop
 ROOM, MOST_ROOM = 32, 2**17  # contacts a step that there is room for at first, and in all ahead of their number
 CHUNK_SECONDS = 0.2  # that a call should take: progress and Ctrl-C in between
-FIRST, GROWS = 1024, 64  # steps of a body in the first call, and times the steps of the last one at most in the next
+FIRST, GROWS = 4096, 64  # steps of a body in the first call, and times the steps of the last one at most in the next
 
 OF_STEPS = (
     *("position", "quaternion", "velocity", "status", "iterations", "residual", "velocity_error", "force_error"),

@@ -39,7 +39,7 @@ from scipy.linalg import lapack
 from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
-from stickslip.jit import bare, kernel
+from stickslip.jit import dense, kernel
 from stickslip.problems.matrix import Dense, Matrix, Sparse, Vector, as_dense, as_sparse
 
 SMALL = 128  # rows up to which LAPACK wins at any density
@@ -142,7 +142,7 @@ def dense_weakest_pivot(LU):
 # small and dense, inside compiled code
 
 
-@bare
+@dense
 def eliminate(A, swaps):
     """P A = L U in place, by rows with the largest pivot of a column; False where a pivot is zero or not finite. The
     rows below are changed for two columns at once, which reads and writes them half as often; what the next pivot is,
@@ -179,7 +179,7 @@ def eliminate(A, swaps):
     return True
 
 
-@bare
+@dense
 def exchange(A, j, at, swaps):
     """Take row `at` for row j. Is there a pivot then?"""
     swaps[j] = at
@@ -189,7 +189,7 @@ def exchange(A, j, at, swaps):
     return 0.0 < abs(A[j, j]) < np.inf
 
 
-@bare
+@dense
 def substitute(LU, swaps, b):
     """b <- A⁻¹ b, with the factors of `eliminate`, two rows at a time: their sums do not wait for each other."""
     n = b.size

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.checks import checked, count, not_negative, positive, whole
-from stickslip.jit import kernel
+from stickslip.jit import bare, kernel
 from stickslip.problems.blocks import ContactBlocks, invert_block
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Vector
@@ -228,7 +228,7 @@ def all_still(moved, first, begin, end):
     return k == end
 
 
-@kernel
+@bare
 def impulse(D, V, mu, associated, i, q_n, q_1, q_2):
     """The impulse of contact i alone: by the inverse of its block where that is at hand."""
     if associated:
@@ -244,7 +244,7 @@ def impulse(D, V, mu, associated, i, q_n, q_1, q_2):
     )
 
 
-@kernel
+@bare
 def planar_impulse(D, mu, associated, i, q_n, q_1):
     if associated:
         return solve_planar_associated(mu, D[0, i], D[1, i], D[2, i], D[3, i], q_n, q_1)
@@ -259,7 +259,7 @@ def inverses(D, mu):
     return V
 
 
-@kernel
+@bare
 def invert_blocks(D, mu, V):
     for i in range(V.shape[0]):
         det, V[i, 0], V[i, 1], V[i, 2], V[i, 3], V[i, 4], V[i, 5], V[i, 6], V[i, 7], V[i, 8] = invert_block(
