@@ -15,6 +15,7 @@ from stickslip.dynamics.joints import (
     joint_rows,
     place,
     room_for_joints,
+    rotation_between,
     unplaced,
 )
 from stickslip.dynamics.joints import coordinate as engine_coordinate
@@ -33,6 +34,25 @@ PLANAR = pytest.mark.parametrize("planar", [False, True], ids=["space", "plane"]
 
 def body(mass=1.0, inertia=(1.0, 1.0, 1.0), kind=Kind.FREE):
     return {"mass": mass, "inertia": np.diag(inertia), "kind": kind}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-6, 3.1e-3, 3.2e-3, 6.3e-3, 0.5, 2.0, 3.1])
+def test_the_turn_from_one_frame_to_another(angle):
+    """All of it, and that of the third axis alone, about what is across it; also where a series is taken."""
+    rng, placement, turned = np.random.default_rng(3), unplaced(), np.zeros(3)
+    for _ in range(5):
+        b, axis = Rotation.random(random_state=rng), rng.normal(size=3)
+        axis *= angle / np.linalg.norm(axis)
+        placement.axes_b[:] = b.as_matrix().T
+        placement.axes_a[:] = (Rotation.from_rotvec(axis) * b).as_matrix().T
+        rotation_between(placement, 0, turned)
+        np.testing.assert_allclose(turned, axis, atol=1e-15 + 1e-14 * angle / max(1e-3, math.pi - angle))
+        across = np.cross(placement.axes_b[2], rng.normal(size=3))
+        across *= angle / np.linalg.norm(across)
+        placement.axes_a[2] = Rotation.from_rotvec(across).apply(placement.axes_b[2])
+        rotation_between(placement, 2, turned)
+        np.testing.assert_allclose(turned, across, atol=1e-15 + 1e-14 * angle / max(1e-3, math.pi - angle))
 
 
 GROUND = body(kind=Kind.STATIC)

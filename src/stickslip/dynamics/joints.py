@@ -63,6 +63,7 @@ FORCES, MOMENTS = (tuple(f"{kind} {axis}" for axis in "xyz") for kind in ("force
 BOUNDED = ("lower limit", "upper limit", MOTOR)  # rows whose λ has bounds, by their names; the others are bilateral
 MOST_ROWS = 8  # of one joint: a hinge or slider with two limits and a motor
 ALIGNED = 1e-9  # how far an axis of a planar joint may be out of the plane, or off its normal
+SMALL = 1e-5  # square of the sine of an angle up to which three terms of a series are the angle
 
 
 class JointRows(NamedTuple):
@@ -349,8 +350,13 @@ def rotation_between(placement, first, turned):
         x += b[k, 1] * a[k, 2] - b[k, 2] * a[k, 1]
         y += b[k, 2] * a[k, 0] - b[k, 0] * a[k, 2]
         z += b[k, 0] * a[k, 1] - b[k, 1] * a[k, 0]
-    sine = math.sqrt(x * x + y * y + z * z)
-    scale = math.atan2(sine, cosine) / sine if sine > 0.0 else 1.0
+    square = x * x + y * y + z * z
+    if cosine > 0.0 and square < SMALL:  # the series of θ / sin θ, exact to rounding
+        s, scale = (square, 1.0) if first == 2 else (0.25 * square, 0.5)
+        scale *= 1.0 + s * (1.0 / 6.0 + s * (3.0 / 40.0))
+    else:
+        sine = math.sqrt(square)
+        scale = math.atan2(sine, cosine) / sine if sine > 0.0 else 1.0
     turned[0], turned[1], turned[2] = scale * x, scale * y, scale * z
 
 
@@ -360,8 +366,9 @@ def place(model, state, j, placement):
     b, R, F_a, F_b = model.joint_b[j], placement.orientation, model.joint_frame_a[j], model.joint_frame_b[j]
     anchor_b, arm_b, apart = model.joint_anchor_b[j], placement.arm_b, placement.apart
     place_arms(model, state, j, placement)
-    for k in range(3):
-        rotate(R, F_a[0, k], F_a[1, k], F_a[2, k], placement.axes_a[k])
+    if model.joint[j] != Joint.BALL:  # whose rows ask for no axes of a
+        for k in range(3):
+            rotate(R, F_a[0, k], F_a[1, k], F_a[2, k], placement.axes_a[k])
     to_matrix(state.quaternion[b], R)
     rotate(R, anchor_b[0], anchor_b[1], anchor_b[2], apart)  # so far from the centre of b to its own anchor
     for k in range(3):
