@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.checks import Refused, as_floats
-from stickslip.errors import FileError, InputError, extra
+from stickslip.errors import FileError, InputError
 from stickslip.scene.model import Floats, Integers
 
 MOST_CORNERS = 8  # of a face, as collision sees it
@@ -150,7 +150,10 @@ def read_mesh(owner: str, field: str, given: Any) -> tuple[Floats, Integers | No
 
 
 def mesh_in_file(owner: str, field: str, path: str) -> Any:
-    trimesh = extra(owner, "trimesh", "trimesh", "meshes")
+    try:
+        import trimesh
+    except ImportError:
+        raise InputError(f"{owner}: trimesh is missing, expected the extra: pip install 'stickslip[meshes]'") from None
     if not os.path.isfile(path):
         raise Refused(owner, field, path, "a file with a mesh, or points")
     try:
