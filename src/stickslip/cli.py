@@ -8,7 +8,7 @@ import sys
 import textwrap
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -457,15 +457,7 @@ def sweep(
 @click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
 @click.option("--out", metavar="FILE.h5", help="Keep what is done; the same command goes on from it.")
 def jam(
-    mechanism: str,
-    frame: str | None,
-    point: str | None,
-    plane: str,
-    joints: tuple[str, ...],
-    touch: str | None,
-    mu: float | None,
-    picture: str | None,
-    **given: Any,
+    mechanism: str, joints: tuple[str, ...], mu: float | None, picture: str | None, plane: str, **given: Any
 ) -> None:
     """Map the friction from which on a contact jams, over some joints, and print the worst poses.
 
@@ -476,12 +468,13 @@ def jam(
 
     if mu is not None and not (math.isfinite(mu) and mu >= 0):
         raise InputError(f"jam: --mu is {mu}, expected a friction coefficient >= 0")
+    contact = {name: given.pop(name) for name in ("frame", "point", "touch")}
     if mechanism in ("rod", "arm"):
-        if frame or point or touch or plane != "z=0":
+        if any(contact.values()) or plane != "z=0":
             raise InputError(f"jam: {mechanism} has its own contact, expected no --frame, --point, --plane or --touch")
         family = named_family(mechanism, joints)
     else:
-        family = family_of_robot(mechanism, frame, point, plane, joints, touch)
+        family = family_of_robot(mechanism, joints, plane, **contact)
     found = jam_map(family, **given)
     show_jam_map(found, mu)
     draw("map", found, "jam_maps.draw_jam_map", picture)
@@ -499,14 +492,7 @@ def jam(
     "--save", "picture", metavar="PATH", callback=a_picture, help="Draw the audit over time as .png, .pdf or .svg."
 )
 def audit(
-    model: str,
-    seconds: float,
-    engine: Literal["mujoco", "pybullet"],
-    control: str | None,
-    settings: bool,
-    floating: bool,
-    ground: float | None,
-    picture: str | None,
+    model: str, seconds: float, engine: Any, control: str | None, settings: bool, picture: str | None, **base: Any
 ) -> None:
     """Run MuJoCo or PyBullet as it is and grade its contacts by Coulomb's law, step by step.
 
@@ -521,10 +507,10 @@ def audit(
     if engine == "pybullet":
         if settings:
             raise InputError("audit: --settings is given, expected it with --engine mujoco only")
-        found = audited(model, seconds=seconds, control=given, engine=engine, floating=floating, ground=ground)
+        found = audited(model, seconds=seconds, control=given, engine=engine, **base)
         click.echo(str(found))
     else:
-        loaded = load_model(model, floating=floating, ground=ground, quiet=True)
+        loaded = load_model(model, quiet=True, **base)
         for sentence in loaded.left_out:
             click.echo(f"{model}: {sentence}", err=True)
         found = audited(loaded, seconds=seconds, control=given)
@@ -548,17 +534,7 @@ def audit(
 @click.option("--together", metavar="I+J,K+L,...", help="Contacts that act together.  [default: all that touch]")
 @click.option("--save", "picture", metavar="PATH", callback=a_picture, help="Draw the diagram as .png, .pdf or .svg.")
 def push(
-    world: str,
-    radius: float,
-    depth: float,
-    mu: float,
-    body: str | None,
-    base: str | None,
-    across: str | None,
-    up: str | None,
-    window: str | None,
-    together: str | None,
-    picture: str | None,
+    world: str, radius: float, depth: float, mu: float, window: str | None, picture: str | None, **scene: str | None
 ) -> None:
     """Which pushes jam a world at rest, which wedge it and which go on, as for a peg in a hole.
 
@@ -567,11 +543,11 @@ def push(
     from stickslip.analysis.pushing import peg_diagram
 
     if world == "peg":
-        if body or base or across or up or together:
+        if any(scene.values()):
             raise InputError("push: peg has its own pushes, expected no --body, --base, --across, --up or --together")
         found = peg_diagram(radius, depth, mu, window_of(window) if window else None)
     else:
-        found = scene_pushes(world, body, {"base": base, "across": across, "up": up}, window, together)
+        found = scene_pushes(world, window, **scene)
     click.echo(found.describe())
     for state in found.states:
         click.echo("")
@@ -794,14 +770,15 @@ def window_of(text: str) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def scene_pushes(
-    path: str, body: str | None, given: dict[str, str | None], window: str | None, together: str | None
+    path: str, window: str | None, body: str | None, together: str | None, **given: str | None
 ) -> JammingDiagram:
     """The jamming diagram of a scene file."""
     from stickslip.analysis.pushing import jamming_diagram
     from stickslip.scene.files import load_scene
 
     pushes = []
-    for name, text in given.items():
+    for name in ("base", "across", "up"):
+        text = given[name]
         if body is None or text is None:
             raise InputError(f"push: --{'body' if body is None else name} is missing, expected it for a scene")
         values = numbers(f"--{name}", text)
@@ -826,7 +803,7 @@ def numbers(option: str, text: str) -> list[float]:
 
 
 def family_of_robot(
-    path: str, frame: str | None, point: str | None, plane: str, joints: tuple[str, ...], touch: str | None
+    path: str, joints: tuple[str, ...], plane: str, frame: str | None, point: str | None, touch: str | None
 ) -> Family:
     """The poses of a robot that `jam` is to search."""
     from stickslip.analysis.jamming import MOST_PARAMETERS, robot_family

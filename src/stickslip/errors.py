@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -80,6 +81,14 @@ class RangeFailed(RuntimeError):
 
 
 UNSOLVED = (SolveFailed, RunFailed, IntegrationFailed, RangeFailed)  # what was given is right, and there is no answer
+
+
+def extra(owner: str, module: str, name: str, wanted: str) -> Any:
+    """A module that an extra of the installation brings, or the sentence that it is missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        raise InputError(f"{owner}: {name} is missing, expected the extra: pip install 'stickslip[{wanted}]'") from None
 
 
 def short(name: str) -> str:

@@ -50,7 +50,7 @@ def audit_mujoco(model: Any, data: Any, seconds: float, control: Any, settings: 
         for before, after in zip([None, *data[:-1]], data, strict=True):
             judge.recorded(before, after)
         return judge.verdict(settings)
-    states = states_of(m, data)
+    states = states_of(m, d, data)
     m.opt.timestep = float(states["time"][1] - states["time"][0])
     judge = Judge(mujoco, loaded, m, d, None)
     for k in range(len(states["time"]) - 1):
@@ -58,9 +58,9 @@ def audit_mujoco(model: Any, data: Any, seconds: float, control: Any, settings: 
     return judge.verdict(settings)
 
 
-def states_of(m: Any, data: Any) -> dict[str, Dense]:
-    """A record of states by the names of STATE, and its times."""
-    names = {name: name for name in (*STATE, "time")}
+def states_of(m: Any, d: Any, data: Any) -> dict[str, Dense]:
+    """A record of states by the names of STATE, each as large as in `d`, and its times."""
+    names = (*STATE, "time")
     if isinstance(data, Mapping):
         given = dict(data)
     elif hasattr(data, "qpos") and hasattr(data, "qvel"):
@@ -78,20 +78,12 @@ def states_of(m: Any, data: Any) -> dict[str, Dense]:
     for name in ("qpos", "qvel"):
         if name not in given:
             raise InputError(f"audit: data has no {name!r}, expected qpos and qvel over time")
-    sizes = {
-        "qpos": m.nq,
-        "qvel": m.nv,
-        "act": m.na,
-        "ctrl": m.nu,
-        "mocap_pos": 3 * m.nmocap,
-        "mocap_quat": 4 * m.nmocap,
-    }
     states = {name: floats("audit", f"data[{name!r}]", values) for name, values in given.items()}
     count = len(states["qpos"]) if states["qpos"].ndim else 0
     if count < 2:
         raise InputError(f"audit: data['qpos'] has {count} states, expected two or more, one step apart")
     for name, values in states.items():
-        shape = (count,) if name == "time" else (count, sizes[name])
+        shape = (count,) if name == "time" else (count, getattr(d, name).size)
         if values.size != math.prod(shape):
             raise InputError(f"audit: data[{name!r}] has shape {values.shape}, expected {shape}")
         states[name] = values.reshape(shape)

@@ -132,13 +132,10 @@ class Judge:
     def state_of(self, body: int) -> Body:
         world, links = self.world, range(self.links[body])
         place, turn = world.getBasePositionAndOrientation(body)
-        places, origins, turns, velocities = [place], [place], [turn], [np.concatenate(world.getBaseVelocity(body))]
         states = world.getLinkStates(body, links, computeLinkVelocity=1, computeForwardKinematics=1) if links else ()
-        for state in states:
-            places.append(state[0])
-            origins.append(state[4])
-            turns.append(state[5])
-            velocities.append(np.concatenate(state[6:8]))
+        own = [(state[0], state[4], state[5], np.concatenate(state[6:8])) for state in states]
+        base = place, place, turn, np.concatenate(world.getBaseVelocity(body))
+        places, origins, turns, velocities = zip(base, *own, strict=True)
         rotations = [np.reshape(world.getMatrixFromQuaternion(each), (3, 3)) for each in turns]
         moving = self.moving[body]
         joints = [state[0] for state in world.getJointStates(body, moving)] if moving else []

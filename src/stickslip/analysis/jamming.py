@@ -48,7 +48,6 @@ from stickslip.checks import (
     wholes,
 )
 from stickslip.checks import path as file_path
-from stickslip.checks import shown as shown_value
 from stickslip.dynamics.generalized import System, a_system, gap_of, positive_definite
 from stickslip.dynamics.mechanisms import ARM_HEIGHT, ARM_LENGTHS, LENGTHS, arm, arm_on_the_plane, rod, rod_on_its_foot
 from stickslip.dynamics.pinocchio import Robot
@@ -66,6 +65,7 @@ MOST_PARAMETERS = 6  # the search of a dip by its corners takes more and more st
 MOST_VALUES, MOST_POSES = 10_000, 4_000_000  # of a parameter, and in all: a minute or so
 SAME = 1e-5  # searches that end within this share of the ranges found one minimum
 LEVEL = 1e-12  # relative difference up to which two poses are equally bad: rounding
+A_SCENE = instance(Scene, expected="a Scene, or None where there is none")  # a kind of argument
 
 
 def parameter_ranges(owner: str, field: str, value: Any) -> dict[str, tuple[float, float]]:
@@ -259,7 +259,7 @@ def mu_jam_along(
     if system is None:
         for i, scene in enumerate(found):
             if scene is not None:
-                mu[i] = friction_coupling(one_scene(scene), contact=contact, held=held).mu_jam
+                mu[i] = friction_coupling(A_SCENE("jam_map", "the pose", scene), contact=contact, held=held).mu_jam
         return mu
     assert not isinstance(contact, Sequence)
     there = [i for i, q in enumerate(found) if not np.isnan(q).any()]
@@ -278,12 +278,6 @@ def mu_jam_along(
         response = effective(M, A, C, F)
         mu[alike] = mu_jam_of(response.W, response.W_alone)
     return mu
-
-
-def one_scene(scene: Any) -> Scene:
-    if not isinstance(scene, Scene):
-        raise InputError(f"jam_map: the pose is {shown_value(scene)}, expected a Scene, or None where there is none")
-    return scene
 
 
 def rows_at(system: System, contact: int, q: Vector) -> Dense:

@@ -81,7 +81,7 @@ from stickslip.dynamics.model_rows import (
 )
 from stickslip.dynamics.model_scene import TIME_CONSTANT, add_scene, damping_ratio
 from stickslip.dynamics.pinocchio import FramePoint, contact_axes
-from stickslip.errors import InputError, ModelWarning
+from stickslip.errors import InputError, ModelWarning, extra
 from stickslip.problems.matrix import Dense, Indices, Vector
 from stickslip.remade import remade
 from stickslip.scene.scene import Scene
@@ -639,11 +639,7 @@ def implicit_servos(mujoco: Any, m: Any) -> tuple[Vector, Vector] | None:
 
 def engine_of(owner: str) -> Any:
     """MuJoCo, or the sentence that it is missing."""
-    try:
-        import mujoco
-    except ModuleNotFoundError:
-        raise InputError(f"{owner}: MuJoCo is missing, expected the extra: pip install 'stickslip[mujoco]'") from None
-    return mujoco
+    return extra(owner, "mujoco", "MuJoCo", "mujoco")
 
 
 @checked(path=file_path, floating=truth, ground=number, quiet=truth)

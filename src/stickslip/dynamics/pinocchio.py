@@ -46,7 +46,7 @@ from stickslip.checks import path as file_path
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.generalized import ContactPoint
 from stickslip.dynamics.model_files import check_numbers
-from stickslip.errors import FileError, InputError, reading, short
+from stickslip.errors import FileError, InputError, extra, reading, short
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.remade import Remade, remade
 
@@ -230,12 +230,7 @@ def load_robot(
 
     `floating`: with a free base, for a URDF, which does not say.
     """
-    try:
-        import pinocchio as pin
-    except ModuleNotFoundError:
-        raise InputError(
-            "load_robot: Pinocchio is missing, expected the extra: pip install 'stickslip[robots]'"
-        ) from None
+    pin = extra(OWNER, "pinocchio", "Pinocchio", "robots")
     file = Path(path)
     model = read_model(pin, file, floating)
     model.gravity.linear = np.array(gravity)

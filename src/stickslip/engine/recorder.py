@@ -103,27 +103,21 @@ class Column(NamedTuple):
 
 
 CONTACT = {
-    "shape_a": Column(CONTACTS, np.int32, ()),
-    "shape_b": Column(CONTACTS, np.int32, ()),
+    **dict.fromkeys(("shape_a", "shape_b"), Column(CONTACTS, np.int32, ())),
     "feature": Column(CONTACTS, np.int64, ()),
-    "point": Column(CONTACTS, np.float64, (3,)),
-    "normal": Column(CONTACTS, np.float64, (3,)),
-    "gap": Column(CONTACTS, np.float64, ()),
-    "friction": Column(CONTACTS, np.float64, ()),
-    "impulse": Column(CONTACTS, np.float64, (3,)),
-    "velocity": Column(CONTACTS, np.float64, (3,)),
+    **dict.fromkeys(("point", "normal"), Column(CONTACTS, np.float64, (3,))),
+    **dict.fromkeys(("gap", "friction"), Column(CONTACTS, np.float64, ())),
+    **dict.fromkeys(("impulse", "velocity"), Column(CONTACTS, np.float64, (3,))),
     "state": Column(CONTACTS, np.int8, ()),
     "tangent": Column(CONTACTS, np.float64, (3,)),
-    "moment": Column(CONTACTS, np.float64, ()),
-    "spin": Column(CONTACTS, np.float64, ()),
+    **dict.fromkeys(("moment", "spin"), Column(CONTACTS, np.float64, ())),
     "left_out": Column(CONTACTS, np.int8, ()),
-}  # the columns of contacts
+}  # the columns of contacts, in their order
 
 
 REMEMBERED = {
     "memory/key": Column(MEMORY, np.int64, (3,)),
-    "memory/impulse": Column(MEMORY, np.float64, (3,)),
-    "memory/trend": Column(MEMORY, np.float64, (3,)),
+    **dict.fromkeys(("memory/impulse", "memory/trend"), Column(MEMORY, np.float64, (3,))),
     "memory/moment": Column(MEMORY, np.float64, ()),
     "memory/moved": Column(MEMORY, np.bool_, ()),
     "memory/waited": Column(MEMORY, np.int64, ()),
@@ -158,13 +152,10 @@ EVENT: dict[str, type] = {
 }  # of a JamEvent; its name is that of the contact
 COLUMNS = {
     "time": Column(POSES, np.float64, ()),
-    "contact_start": Column(POSES, np.int64, ()),
-    "event_start": Column(POSES, np.int64, ()),
+    **dict.fromkeys(("contact_start", "event_start"), Column(POSES, np.int64, ())),
     "status": Column(STEPS, np.int8, ()),
     "iterations": Column(STEPS, np.int32, ()),
-    "residual": Column(STEPS, np.float64, ()),
-    "velocity_error": Column(STEPS, np.float64, ()),
-    "force_error": Column(STEPS, np.float64, ()),
+    **dict.fromkeys(("residual", "velocity_error", "force_error"), Column(STEPS, np.float64, ())),
     "worst": Column(STEPS, np.int64, ()),
     "seconds": Column(STEPS, np.float64, ()),
     "method": Column(STEPS, np.int8, ()),

@@ -303,7 +303,30 @@ class ModelStepper:
 
     def problem(self, now: Now, before: Dense | None = None) -> ContactProblem:
         """Of the next step, or of one after other impulses, (nc before, d)."""
-        return model_problem(self.run, now, self.how, self.impulse if before is None else before)
+        h, impulse = self.how.h, self.impulse if before is None else before
+        M, momentum = self.run.effective(now, h)
+        count, n, A = len(now.contact), now.v.size, now.A
+        wanted, lower, upper = bounded(now.row, h, self.how.recovery, self.law.brake)
+        if self.how.formulation.spin and now.patch.any():
+            A = np.concatenate([A.reshape(count, 3, n), now.spin[:, None]], axis=1).reshape(-1, n)
+        return ContactProblem(
+            h=h,
+            M=M,
+            f=momentum,
+            v=now.v,
+            H=A.T,
+            mu=now.mu,
+            gap=now.gap,
+            restitution=now.restitution,
+            previous=None if impulse is None else carried(now.tag, impulse, len(A) // count if count else 3).ravel(),
+            patch=now.patch,
+            point=now.place.ravel(),
+            time=self.run.time,
+            G=now.rows.T,
+            b=wanted,
+            lower=lower,
+            upper=upper,
+        )
 
     def step(self) -> Step:
         self.find()
@@ -460,31 +483,3 @@ def stacked(parts: list[dict[str, Any]]) -> dict[str, Any]:
 def overlaps(now: Now) -> bool:
     """Is there something that a step would take back?"""
     return bool((now.gap < 0).any() or (now.error[~np.isfinite(now.bound)] < 0).any())
-
-
-def model_problem(run: Run, now: Now, how: How, impulse: Dense | None = None) -> ContactProblem:
-    """The ContactProblem of a step of a model; `impulse` (nc before, d) are those of the step before."""
-    h = how.h
-    M, momentum = run.effective(now, h)
-    count, n, A = len(now.contact), now.v.size, now.A
-    wanted, lower, upper = bounded(now.row, h, how.recovery, how.formulation.law(h).brake)
-    if how.formulation.spin and now.patch.any():
-        A = np.concatenate([A.reshape(count, 3, n), now.spin[:, None]], axis=1).reshape(-1, n)
-    return ContactProblem(
-        h=h,
-        M=M,
-        f=momentum,
-        v=now.v,
-        H=A.T,
-        mu=now.mu,
-        gap=now.gap,
-        restitution=now.restitution,
-        previous=None if impulse is None else carried(now.tag, impulse, len(A) // count if count else 3).ravel(),
-        patch=now.patch,
-        point=now.place.ravel(),
-        time=run.time,
-        G=now.rows.T,
-        b=wanted,
-        lower=lower,
-        upper=upper,
-    )

@@ -7,7 +7,7 @@ one that slips on its mantle.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,12 @@ def marked(table: ContactTable, lasted: float, look: Look, patch: Floats) -> dic
     layers = dict.fromkeys(("shafts", "heads", "cones", "ring", "box", "dart", "gaps", "patches"), Instances.none())
     colour, every = STATE_COLOURS[table.state], np.arange(len(table))
     force, upright = table.vector / lasted, along(table.normal)
+
+    def upon(own: Integers, turn: Floats, x: Any, y: Any, z: Any) -> Instances:
+        """At some contacts, as large as this."""
+        scale = np.column_stack([np.broadcast_to(size, own.size) for size in (x, y, z)])
+        return Instances(table.point[own], turn, scale, colour[own], own)
+
     size = np.linalg.norm(force, axis=1)
     finite = np.isfinite(force).all(axis=1) & np.isfinite(table.point).all(axis=1)
     strong = np.flatnonzero(finite & (size > max(look.least, 0.0)) & (size * look.per_newton > 1e-2 * look.thin))
@@ -89,26 +95,21 @@ def marked(table: ContactTable, lasted: float, look: Look, patch: Floats) -> dic
     if look.cones:
         tall = table.impulse[strong, 0] / lasted * look.per_newton
         wide = table.friction[strong] * tall
-        scale = np.column_stack([wide, wide, tall])
-        layers["cones"] = Instances(table.point[strong], upright[strong], scale, colour[strong], strong)
+        layers["cones"] = upon(strong, upright[strong], wide, wide, tall)
     if look.states:
         other = np.cross(table.normal, table.tangent)
         slide = table.velocity[:, 1:2] * table.tangent + table.velocity[:, 2:] * other
+        wide = 2.4 * look.thin
         for state, mesh in MARK.items():
             own = every[finite & (table.state == state)]
-            turn = along(slide[own]) if state == SLIP else upright[own]
-            tall = 4.0 if state == SLIP else 1.0
-            scale = np.tile(2.4 * look.thin * np.array([1.0, 1.0, tall]), (len(own), 1))
-            layers[mesh] = Instances(table.point[own], turn, scale, colour[own], own)
+            turn, tall = (along(slide[own]), 4.0 * wide) if state == SLIP else (upright[own], wide)
+            layers[mesh] = upon(own, turn, wide, wide, tall)
     if look.gaps:
         own = every[finite & (table.gap > 0)]
-        half = table.gap[own] / 2
-        scale = np.column_stack([np.full(len(own), 0.6 * look.thin)] * 2 + [half])
-        layers["gaps"] = Instances(table.point[own], upright[own], scale, colour[own], own)
+        layers["gaps"] = upon(own, upright[own], 0.6 * look.thin, 0.6 * look.thin, table.gap[own] / 2)
     if look.patches:
         own = every[finite & (patch > 0)]
-        scale = np.column_stack([patch[own], patch[own], np.full(len(own), look.thin)])
-        layers["patches"] = Instances(table.point[own], upright[own], scale, colour[own], own)
+        layers["patches"] = upon(own, upright[own], patch[own], patch[own], look.thin)
     return layers
 
 

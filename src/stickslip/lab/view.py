@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip.checks import Refused, checked, instance, not_negative, text, truth, wholes
-from stickslip.errors import InputError
+from stickslip.errors import extra
 from stickslip.lab.gate import Gate, guarding
 from stickslip.lab.opening import World, opened
 from stickslip.lab.session import Session, Settings
@@ -25,7 +25,6 @@ from stickslip.lab.session import Session, Settings
 LOCAL, PORT = "127.0.0.1", 8080
 PATIENCE = 30.0  # for threads to end   [s]
 GRACE = 10.0  # seconds after which a lab without a tab ends: a reload is quicker
-MISSING = "view: viser is missing, expected the extra: pip install 'stickslip[lab]'"
 
 
 class Lab(contextlib.AbstractContextManager["Lab"]):
@@ -113,10 +112,7 @@ def view(
     keep         whether it stays when its last tab is closed; otherwise it ends then
     settings     of a scene or model; those of its file where None
     """
-    try:
-        import viser
-    except ModuleNotFoundError:
-        raise InputError(MISSING) from None
+    viser = extra("view", "viser", "viser", "lab")
     from stickslip.lab.output import Exports
     from stickslip.lab.page import Page
 

@@ -280,10 +280,11 @@ def jam(announce: Announce) -> Report:
         one = through_jam(system, q, v, slip_speed=1e-7)
         jams.append(one)
         at = evaluate(system, q, v)
-        W, u = at.A @ np.linalg.solve(at.M, at.A.T), at.A @ at.v
+        back, u = np.linalg.solve(at.M, at.A.T), at.A @ at.v
         if name != "arm, turning":
-            checks.append(Check(f"{name}: contact at rest, v", tuple(one.v), tuple(rested(system, q, v)), 1e-5))
-            lost = float(u @ np.linalg.solve(W, u)) / 2
+            impulse = np.linalg.solve(at.A @ back, u)  # W⁻¹ A v, which brings the contact to rest
+            checks.append(Check(f"{name}: contact at rest, v", tuple(one.v), tuple(at.v - back @ impulse), 1e-5))
+            lost = float(u @ impulse) / 2
             checks.append(Check(f"{name}: energy lost [J]", (one.energy_lost,), (lost,), 1e-6))
         work = -one.normal_work - one.friction_work
         checks.append(Check(f"{name}: energy lost is work", (one.energy_lost,), (work,), 1e-8))
@@ -300,13 +301,6 @@ def jam(announce: Announce) -> Report:
         ),
         draw=partial(draw_jam, jams, announce),
     )
-
-
-def rested(system: GeneralizedSystem, q: Vector, v: Vector) -> Vector:
-    """Velocities once the contact has been brought to rest: v - M⁻¹Aᵀ W⁻¹ A v."""
-    at = evaluate(system, q, v)
-    back = np.linalg.solve(at.M, at.A.T)
-    return at.v - back @ np.linalg.solve(at.A @ back, at.A @ at.v)
 
 
 def draw_jam(jams: list[Jam], announce: Announce, path: str) -> None:

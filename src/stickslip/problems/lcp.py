@@ -12,26 +12,21 @@ from typing import ClassVar
 import numpy as np
 
 from stickslip.checks import vector
-from stickslip.problems.matrix import Frozen, Matrix, Vector, affine, frozen, point, square
+from stickslip.problems.matrix import Matrix, OfRows, Vector, frozen, square
 
 
 @dataclass(frozen=True, eq=False)
-class LCP(Frozen):
+class LCP(OfRows):
     """Find z with  w = M z + q,  0 <= z ⊥ w >= 0.  M is dense or SciPy-sparse."""
 
     M: Matrix  # (n, n)
     q: Vector  # (n,)
 
-    tolerance: ClassVar[float] = 1e-10  # on the residual, where the caller states none
     is_conic: ClassVar[bool] = True  # scaling q scales the solution
 
     def __post_init__(self) -> None:
         self.hold(M=square("LCP", "M", self.M))
         self.hold(q=vector("LCP", "q", self.q, self.M.shape[0]))
-
-    @property
-    def size(self) -> int:
-        return self.q.size
 
     @cached_property
     def lower(self) -> Vector:
@@ -42,10 +37,6 @@ class LCP(Frozen):
     def upper(self) -> Vector:
         """(n,) of z: infinite."""
         return frozen(np.full(self.size, np.inf))
-
-    def value(self, z: Vector) -> Vector:
-        """w = M z + q."""
-        return affine(self.M, point("LCP", "z", z, self.size), self.q)
 
     def __repr__(self) -> str:
         return f"LCP(n={self.size})"

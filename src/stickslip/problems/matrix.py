@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,6 +50,23 @@ def frozen(value: Any) -> Any:
         for array in (value.data, value.indices, value.indptr):
             array.setflags(write=False)
     return value
+
+
+class OfRows(Frozen):
+    """What (mixed) linear complementarity problems share: w = M z + q, a row for each unknown."""
+
+    M: Matrix
+    q: Vector
+
+    tolerance: ClassVar[float] = 1e-10  # on the residual, where the caller states none
+
+    @property
+    def size(self) -> int:
+        return self.q.size
+
+    def value(self, z: Vector) -> Vector:
+        """w = M z + q."""
+        return affine(self.M, point(type(self).__name__, "z", z, self.size), self.q)
 
 
 def square(owner: str, name: str, value: ArrayLike | Any) -> Matrix:

@@ -13,25 +13,22 @@ lower = upper a fixed value. It is the affine variational inequality over a box 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from stickslip.checks import vector
 from stickslip.errors import InputError
-from stickslip.problems.matrix import Frozen, Matrix, Vector, affine, point, square
+from stickslip.problems.matrix import Matrix, OfRows, Vector, square
 
 
 @dataclass(frozen=True, eq=False)
-class MixedLCP(Frozen):
+class MixedLCP(OfRows):
     """Find z in [lower, upper] with w = M z + q zero inside the bounds and pushing outwards at them."""
 
     M: Matrix  # (n, n)
     q: Vector  # (n,)
     lower: Vector  # (n,)  -inf where there is none
     upper: Vector  # (n,)  +inf where there is none
-
-    tolerance: ClassVar[float] = 1e-10  # on the residual, where the caller states none
 
     def __post_init__(self) -> None:
         self.hold(M=square("MixedLCP", "M", self.M))
@@ -48,17 +45,9 @@ class MixedLCP(Frozen):
             )
 
     @property
-    def size(self) -> int:
-        return self.q.size
-
-    @property
     def is_conic(self) -> bool:
         """Are all finite bounds zero, so that scaling q scales the solution?"""
         return not ((np.isfinite(self.lower) & (self.lower != 0)) | (np.isfinite(self.upper) & (self.upper != 0))).any()
-
-    def value(self, z: Vector) -> Vector:
-        """w = M z + q."""
-        return affine(self.M, point("MixedLCP", "z", z, self.size), self.q)
 
     def __repr__(self) -> str:
         free = int((np.isinf(self.lower) & np.isinf(self.upper)).sum())

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -25,15 +25,17 @@ from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Matrix, Vector
 from stickslip.problems.mixed import MixedLCP
 
+Make: TypeAlias = Callable[[Generator, int, Any], Any]  # of a number of rows and a density, or of contacts and d
+
 
 @dataclass(frozen=True)
 class Kind:
     """A class of problems: how one is made, and what holds for every one of them."""
 
-    make: Callable[[Generator, int, float], Any]
+    make: Make
     solvable: bool  # a solution exists, always
-    unique: bool  # and there is no other
     why: str
+    unique: bool = False  # and there is no other
 
 
 def random_lcp(kind: str, n: int, seed: int = 0, density: float = 1.0) -> LCP:
@@ -89,15 +91,12 @@ def saddle(rng: Generator, n: int, density: float) -> Any:
     return blocks([[definite(rng, velocities, density), -A.T], [A, zeros(impulses, impulses, density)]])
 
 
-def definite_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector]:
-    return definite(rng, n, density), rng.normal(size=n)
+def square(rng: Generator, n: int, density: float) -> Any:
+    """Without structure."""
+    return factor(rng, n, n, density)
 
 
-def semidefinite_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector]:
-    return with_a_solution(rng, semidefinite(rng, n, density))
-
-
-def p_matrix_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector]:
+def p_matrix(rng: Generator, n: int, density: float) -> Any:
     """[S, 0; B, T] with S and T of unit diagonal, rows and columns shuffled alike; one entry of B is 4."""
     half = n // 2
     S, T = unit_diagonal(definite(rng, half, density)), unit_diagonal(definite(rng, n - half, density))
@@ -105,15 +104,16 @@ def p_matrix_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector
     if half:
         B = with_entry(B, 0, 0, 4.0)
     order = rng.permutation(n)
-    return blocks([[S, zeros(half, n - half, density)], [B, T]])[order][:, order], rng.normal(size=n)
+    return blocks([[S, zeros(half, n - half, density)], [B, T]])[order][:, order]
 
 
-def copositive_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector]:
+def copositive(rng: Generator, n: int, density: float) -> Any:
     """S + N + Nᵀ with S positive definite of unit diagonal, N >= 0 above the diagonal; its first entry is 4."""
-    S, N = unit_diagonal(definite(rng, n, density)), strictly_upper(abs(factor(rng, n, n, density)))
+    S, N = unit_diagonal(definite(rng, n, density)), abs(factor(rng, n, n, density))
+    N = np.triu(N, 1) if density == 1 else sparse.csr_array(sparse.triu(N, 1))
     if n > 1:
         N = with_entry(N, 0, 1, 4.0)
-    return S + N + N.T, rng.normal(size=n)
+    return S + N + N.T
 
 
 def degenerate_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector]:
@@ -134,62 +134,62 @@ def hyperstatic_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vec
 
 def badly_scaled_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector]:
     """D M E and D q with M positive definite; D, E diagonal, powers of two from 2^-26 to 2^26 (1.5e-8 to 6.7e7)."""
-    M, q = definite_lcp(rng, n, density)
+    M, q = definite(rng, n, density), rng.normal(size=n)
     D, E = np.ldexp(1.0, rng.integers(-26, 27, size=(2, n)))
     return scaled(M, D, E), D * q
 
 
-def skew_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector]:
-    return with_a_solution(rng, skew(rng, n, density))
+def any_q(matrix: Make) -> Make:
+    """LCPs of a class of matrices, with any q."""
+    return lambda rng, n, density: (matrix(rng, n, density), rng.normal(size=n))
 
 
-def indefinite_lcp(rng: Generator, n: int, density: float) -> tuple[Matrix, Vector]:
-    return factor(rng, n, n, density), rng.normal(size=n)
+def solvable(matrix: Make) -> Make:
+    """LCPs of a class of matrices, with a q that is made from a solution."""
+    return lambda rng, n, density: with_a_solution(rng, matrix(rng, n, density))
 
 
 KINDS = {
-    "pd": Kind(definite_lcp, True, True, "M is symmetric positive definite"),
-    "psd": Kind(semidefinite_lcp, True, False, "q is made from a solution; M is positive semidefinite, not symmetric"),
+    "pd": Kind(any_q(definite), True, "M is symmetric positive definite", unique=True),
+    "psd": Kind(solvable(semidefinite), True, "q is made from a solution; M is positive semidefinite, not symmetric"),
     "p": Kind(
-        p_matrix_lcp,
-        True,
+        any_q(p_matrix),
         True,
         "every principal submatrix of [S, 0; B, T] is of the same form, so its determinant is the product of one "
         "of S and one of T, both positive: a P-matrix. Not positive definite for n >= 2: with b = 4 between unit "
         "diagonals, (1, -1) gives 1 - 4 + 1 < 0",
+        unique=True,
     ),
     "copositive": Kind(
-        copositive_lcp,
+        any_q(copositive),
         True,
-        False,
         "xᵀ M x >= xᵀ S x > 0 for x >= 0, x != 0: strictly copositive. Not positive semidefinite for n >= 2: "
         "(1, -1, 0, ...) gives 1 + 1 - 2 s - 8 < 0, as |s| < 1",
     ),
     "degenerate": Kind(
-        degenerate_lcp, True, True, "M is positive definite; z_i = w_i = 0 in a third of the rows, exactly"
+        degenerate_lcp, True, "M is positive definite; z_i = w_i = 0 in a third of the rows, exactly", unique=True
     ),
     "rank-deficient": Kind(
         hyperstatic_lcp,
         True,
-        False,
         "the LCP is the optimality condition of min |Aᵀ (z + c)|² over z >= 0, a convex quadratic that has a minimum; "
         "w and Aᵀ z are unique, z is not",
     ),
     "badly-scaled": Kind(
         badly_scaled_lcp,
         True,
-        True,
         "z solves (M, q) exactly when z' = E⁻¹ z solves (D M E, D q), with w' = D w: positive scales keep every sign",
+        unique=True,
     ),
-    "skew": Kind(skew_lcp, True, False, "q is made from a solution: a linear program that is feasible and bounded"),
-    "indefinite": Kind(indefinite_lcp, False, False, "entries without structure: none, one or many"),
+    "skew": Kind(solvable(skew), True, "q is made from a solution: a linear program that is feasible and bounded"),
+    "indefinite": Kind(any_q(square), False, "entries without structure: none, one or many"),
 }
 
 MIXED_KINDS = {
-    "pd": Kind(definite, True, True, "z is drawn first; M is positive definite"),
-    "psd": Kind(semidefinite, True, False, "z is drawn first; M is positive semidefinite"),
-    "skew": Kind(skew, True, False, "z is drawn first; M is skew"),
-    "saddle": Kind(saddle, True, False, "z is drawn first; M is positive semidefinite, as with joints and contacts"),
+    "pd": Kind(definite, True, "z is drawn first; M is positive definite", unique=True),
+    "psd": Kind(semidefinite, True, "z is drawn first; M is positive semidefinite"),
+    "skew": Kind(skew, True, "z is drawn first; M is skew"),
+    "saddle": Kind(saddle, True, "z is drawn first; M is positive semidefinite, as with joints and contacts"),
 }
 
 
@@ -248,10 +248,6 @@ def scaled(M: Any, rows: Vector, columns: Vector) -> Any:
     if isinstance(M, np.ndarray):
         return rows[:, None] * M * columns
     return sparse.csr_array(sparse.diags_array(rows) @ M @ sparse.diags_array(columns))
-
-
-def strictly_upper(M: Any) -> Any:
-    return np.triu(M, 1) if isinstance(M, np.ndarray) else sparse.csr_array(sparse.triu(M, 1))
 
 
 def sign(M: Any) -> Any:

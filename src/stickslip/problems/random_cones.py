@@ -16,26 +16,15 @@ Masses, momenta and contact velocities are of order 1 unless a class says otherw
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.random import Generator
 
 from stickslip.checks import checked, one_of, whole, wholes
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Dense, Vector
+from stickslip.problems.random_classes import Kind
 
 COEFFICIENTS = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0, 1.5)  # of friction, mixed in one problem
-
-
-@dataclass(frozen=True)
-class ConeKind:
-    """A class of friction problems: how one is made, and whether every one of them has a solution."""
-
-    make: Callable[[Generator, int, int], ConeProblem]
-    solvable: bool
-    why: str
 
 
 @checked(contacts=wholes(1, 100_000), seed=whole, dimension=wholes(2, 3))
@@ -128,21 +117,21 @@ def odd_units(rng: Generator, contacts: int, d: int) -> ConeProblem:
 
 
 WELL_POSED = {
-    "bodies": ConeKind(bodies, True, "H has full column rank"),
-    "definite": ConeKind(definite, True, "W is symmetric positive definite: H is its square root, M the identity"),
-    "gyroscopic": ConeKind(gyroscopic, True, "W is positive definite, W⁻¹ is M and H the identity"),
-    "resting": ConeKind(resting, True, "H has full column rank"),
+    "bodies": Kind(bodies, True, "H has full column rank"),
+    "definite": Kind(definite, True, "W is symmetric positive definite: H is its square root, M the identity"),
+    "gyroscopic": Kind(gyroscopic, True, "W is positive definite, W⁻¹ is M and H the identity"),
+    "resting": Kind(resting, True, "H has full column rank"),
 }
 
 ILL_POSED = {
-    "hyperstatic": ConeKind(hyperstatic, True, "a motion opens every contact; W is rank deficient"),
-    "frictionless": ConeKind(frictionless, True, "a motion opens every contact; W is rank deficient, μ = 0"),
-    "huge-friction": ConeKind(huge_friction, True, "H has full column rank"),
-    "mass-ratio": ConeKind(mass_ratio, True, "H has full column rank; masses differ by 1e6"),
-    "duplicates": ConeKind(duplicates, True, "H has full column rank without the copies, and copies open alike"),
-    "immovable": ConeKind(immovable, False, "none where w closes a contact that nothing can move"),
-    "jammed": ConeKind(jammed, False, "none where contacts that grip each other must close"),
-    "odd-units": ConeKind(odd_units, True, "units do not change whether there is a solution; W is positive definite"),
+    "hyperstatic": Kind(hyperstatic, True, "a motion opens every contact; W is rank deficient"),
+    "frictionless": Kind(frictionless, True, "a motion opens every contact; W is rank deficient, μ = 0"),
+    "huge-friction": Kind(huge_friction, True, "H has full column rank"),
+    "mass-ratio": Kind(mass_ratio, True, "H has full column rank; masses differ by 1e6"),
+    "duplicates": Kind(duplicates, True, "H has full column rank without the copies, and copies open alike"),
+    "immovable": Kind(immovable, False, "none where w closes a contact that nothing can move"),
+    "jammed": Kind(jammed, False, "none where contacts that grip each other must close"),
+    "odd-units": Kind(odd_units, True, "units do not change whether there is a solution; W is positive definite"),
 }
 
 CONE_KINDS = WELL_POSED | ILL_POSED

@@ -356,11 +356,8 @@ def cone_squares(r, u, q, mu, shift, force, speed, unit):
 
 @kernel
 def by_velocities(distance, size_r, size_u, size_q):
-    distance += TINY * size_r  # what r - u hides of u
-    scale = max(size_q, size_u)
-    if not (distance < np.inf and scale < np.inf):
-        return np.inf
-    return distance / scale if scale > 0.0 else distance
+    """`distance` and what r - u hides of u, relative to velocities alone."""
+    return relative_to_data(distance + TINY * size_r, max(size_q, size_u))
 
 
 @kernel

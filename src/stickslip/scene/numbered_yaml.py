@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import yaml
 
@@ -19,7 +19,7 @@ from stickslip.errors import InputError
 Path: TypeAlias = tuple[str | int, ...]  # keys and indices from the top of the file
 
 CORE_SCHEMA = (
-    ("null", r"~|null|Null|NULL|", "~nN"),
+    ("null", r"~|null|Null|NULL|", ("~", "n", "N", "")),
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
     ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
@@ -29,24 +29,20 @@ TAG = "tag:yaml.org,2002:"
 DEEPEST = 20  # lists in lists
 
 
-def resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
-    """What a plain scalar is, by its first character, as PyYAML asks."""
-    found: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
-    for name, pattern, first in CORE_SCHEMA:
-        for character in (*first, "") if name == "null" else first:
-            found.setdefault(character, []).append((TAG + name, re.compile(f"^(?:{pattern})$")))
-    return found
-
-
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    yaml_implicit_resolvers = resolvers()
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
 
 class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    yaml_implicit_resolvers = resolvers()
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+for name, pattern, first in CORE_SCHEMA:  # what a plain scalar is, by its first character
+    for kind in (Loader, Dumper):
+        kind.add_implicit_resolver(TAG + name, re.compile(f"^(?:{pattern})$"), list(first))
 
 
 class LineError(InputError):

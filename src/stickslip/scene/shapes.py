@@ -237,7 +237,6 @@ class Hull:
     kind: ClassVar = Shape.HULL
 
     def __post_init__(self) -> None:
-        self.__dict__["hull"] = convex_hull("Hull", "corners", self.corners)  # what `hull` would make of them
         store(self, corners=tuple(tuple(map(float, corner)) for corner in self.hull.corners))
         settle(self)
 

@@ -61,8 +61,7 @@ class Conic:
         def solve_inner(offset: Vector, r: Vector, tol: float) -> tuple[Vector, bool]:
             return convex.solve(offset)
 
-        r, ended, solves = fixed_point(problem, self.tol, self.max_outer, self.memory, solve_inner, image, x0)
-        return conclude(problem, self, r, ended, solves, started)
+        return conclude(problem, self, *fixed_point(self, problem, self.max_outer, solve_inner, image, x0), started)
 
 
 class ConvexProblem:
@@ -71,6 +70,8 @@ class ConvexProblem:
     skew: Sparse  # ½ (W - Wᵀ), empty where W is symmetric up to rounding
 
     def __init__(self, problem: ConeProblem) -> None:
+        import clarabel
+
         n, d, mu = problem.size, problem.dimension, problem.mu
         self.scale = contact_scale(problem)
         self.q = self.scale * problem.q
@@ -82,7 +83,8 @@ class ConvexProblem:
         cone = np.ones((mu.size, d))
         cone[:, 0] = np.where(mu > 0.0, mu, 1.0)
         cone /= np.maximum(mu, 1.0)[:, None]
-        cones = [part for coefficient in mu for part in friction_cone(coefficient, d)]
+        sliding, smooth = [clarabel.SecondOrderConeT(d)], [clarabel.NonnegativeConeT(1), clarabel.ZeroConeT(d - 1)]
+        cones = [part for coefficient in mu for part in (sliding if coefficient > 0.0 else smooth)]
         self.solver = conic_solver(
             sparse.triu(S @ (W + W.T) @ S / 2), self.q / self.size, sparse.diags_array(-cone.ravel()), np.zeros(n),
             cones, presolve_enable=False, tol_gap_abs=GAP, tol_gap_rel=GAP, tol_feas=FEASIBLE,
@@ -109,11 +111,3 @@ def conic_solver(
     for name, value in {"verbose": False, "max_threads": 1, **tolerances, **settings}.items():
         setattr(chosen, name, value)
     return clarabel.DefaultSolver(sparse.csc_matrix(P), q, sparse.csc_matrix(A), b, cones, chosen)
-
-
-def friction_cone(mu: float, d: int) -> list[Any]:
-    import clarabel
-
-    if mu > 0.0:
-        return [clarabel.SecondOrderConeT(d)]
-    return [clarabel.NonnegativeConeT(1), clarabel.ZeroConeT(d - 1)]

@@ -177,8 +177,7 @@ class Tresca:
         def image(r: Vector, u: Vector) -> Vector:
             return problem.mu * np.maximum(r[::d], 0.0)
 
-        r, ended, iterations = fixed_point(problem, self.tol, self.max_iter, self.memory, solve_inner, image, x0)
-        return conclude(problem, self, r, ended, iterations, started)
+        return conclude(problem, self, *fixed_point(self, problem, self.max_iter, solve_inner, image, x0), started)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,25 +210,24 @@ class DeSaxceFixedPoint:
         def image(r: Vector, u: Vector) -> Vector:
             return problem.mu * slip_speed(u, d)
 
-        r, ended, iterations = fixed_point(problem, self.tol, self.max_iter, self.memory, solve_inner, image, x0)
-        return conclude(problem, self, r, ended, iterations, started)
+        return conclude(problem, self, *fixed_point(self, problem, self.max_iter, solve_inner, image, x0), started)
 
 
 def fixed_point(
+    settings: Any,
     problem: ConeProblem,
-    tol: float,
     max_iter: int,
-    memory: int,
     solve_inner: Callable[[Vector, Vector, float], tuple[Vector, bool]],
     image: Callable[[Vector, Vector], Vector],
     x0: Vector | None,
 ) -> tuple[Vector, Status, int]:
-    """Iterate p <- image(r, u) with r of the inner problem that p stands for. Returns the best r on the way.
+    """Iterate p <- image(r, u) with r of the inner problem that p stands for. Returns the best r on the way, how it
+    ended and when; `settings` has tol and memory.
 
     The first p is the image of x0, or zero where there is none. solve_inner(p, r, tol) starts from r, and says beside
     the new r whether it reached tol.
     """
-    r = start_from(problem, x0)
+    r, tol, memory = start_from(problem, x0), settings.tol, settings.memory
     u, error, solved = judge(problem, r, tol)
     parameter = image(r, u)
     if x0 is None:

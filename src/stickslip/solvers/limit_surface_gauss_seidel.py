@@ -356,14 +356,8 @@ def slip_on_gauge(mu, alive, at, gauge, which, offset, w, S, b, room, s):
 def roll_by_projection(mu, alive, at, kind, planes, gauge, offset, w, S, b, s):
     """Newton's method on G(s) = s - P_λB(s - ρ (S s + b)), with steps s <- P_λB(...) where it does not descend."""
     rho = 1.0 / max(S[0, 0] + S[1, 1] + S[2, 2], 1e-300)
-    p, target, D, M, V, step = (
-        np.empty(3),
-        np.empty(3),
-        np.empty((3, 3)),
-        np.empty((3, 3)),
-        np.empty((3, 3)),
-        np.empty(3),
-    )
+    p, target, step = np.empty(3), np.empty(3), np.empty(3)
+    D, M, V = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     before, best = s.copy(), np.inf
     for _ in range(LOCAL_LIMIT):
         bound = mu * max(offset + w[0] * s[0] + w[1] * s[1] + w[2] * s[2], 0.0)

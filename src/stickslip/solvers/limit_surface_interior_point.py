@@ -113,15 +113,16 @@ class Path:
     def forces(self, at: Point) -> Vector:
         return self.problem.scaled.forces(self.unit * at.x.ravel())
 
-    def products(self, a: Point, b: Point) -> tuple[Vector, Vector, Dense]:
-        """c_n a_n and the two parts of z ∘ y, c_n and s of the one with a_n, τ and β of the other."""
+    def products(self, a: Point, b: Point) -> Dense:
+        """(5, nc) c_n a_n and the four of z ∘ y, c_n and s of the one with a_n, τ and β of the other."""
         pressed = self.mu * a.x[:, 0]
         along = pressed * b.beta + np.einsum("ij,ij->i", a.x[:, 1:], b.u[:, 1:])
-        return a.x[:, 0] * b.u[:, 0], along, pressed[:, None] * b.u[:, 1:] + b.beta[:, None] * a.x[:, 1:]
+        across = pressed[:, None] * b.u[:, 1:] + b.beta[:, None] * a.x[:, 1:]
+        return np.vstack([a.x[:, 0] * b.u[:, 0], along, across.T])
 
     def mean(self, at: Point) -> float:
         """σ: the mean of the products that are to be alike."""
-        normal, along, _ = self.products(at, at)
+        normal, along, *_ = self.products(at, at)
         return float((normal.sum() + along.sum()) / (2 * max(self.mu.size, 1)))
 
     def step(self, at: Point) -> Point | None:
@@ -164,13 +165,10 @@ class Path:
     def direction(self, at: Point, jacobian: Dense, sigma: float, ahead: Point | None) -> Point | None:
         """Newton's step on (2), with the products of the predictor `ahead` taken off; None where it is not finite."""
         nc, defect = self.mu.size, at.u - (self.W @ at.x.ravel() + self.q).reshape(-1, 4)
-        normal, along, across = self.products(at, at)
-        wanted = np.concatenate([[sigma - normal, sigma - along], -across.T])
-        given = self.products(at, Point(at.x, defect, np.zeros(nc)))  # what du = W dx - defect leaves behind
-        wanted += np.concatenate([[given[0], given[1]], given[2].T])
+        wanted: Any = np.array([[sigma], [sigma], [0.0], [0.0], [0.0]]) - self.products(at, at)
+        wanted += self.products(at, Point(at.x, defect, np.zeros(nc)))  # what du = W dx - defect leaves behind
         if ahead is not None:
-            second = self.products(ahead, ahead)
-            wanted -= np.concatenate([[second[0], second[1]], second[2].T])
+            wanted -= self.products(ahead, ahead)
         try:
             found = np.linalg.solve(jacobian, wanted.ravel())
         except np.linalg.LinAlgError:

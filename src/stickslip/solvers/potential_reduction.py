@@ -170,26 +170,19 @@ class Equations:
         pressed = mu * c_n[self.rubs]
         y = self.W @ self.coordinates(z) + self.problem.scaled.q
         by_x = np.hstack([self.W @ self.follow, self.W[:, self.s]])  # ∂y / ∂(c_n, s)
-        at_s, at_alpha, at_kappa, at_gamma = nc, nc + m, 2 * nc + m, 2 * nc + m + k
-        contact, rub, part = np.arange(nc), np.arange(k), np.arange(m)
-        H = np.zeros((z.size, z.size))
-        row = 0
-        H[row + contact, contact], H[row + contact, at_alpha + contact] = alpha, c_n
-        row += nc
-        H[row + rub, at_kappa + rub], H[row + rub, at_gamma + rub] = gamma, kappa
-        row += k
-        H[row : row + nc, : nc + m] = -by_x[self.normal]
-        H[row + contact, at_alpha + contact] += 1.0
-        row += nc
-        H[row + rub, at_gamma + rub] = 1.0
-        H[row + rub, self.rubs] = -2 * mu * pressed
-        H[row + self.owner, at_s + part] = 2 * s
-        row += k
-        H[row : row + m, : nc + m] = pressed[self.owner, None] * by_x[self.s]
-        H[row + part, self.rubs[self.owner]] += mu[self.owner] * y[self.s]
-        H[row + part, at_s + part] += kappa[self.owner]
-        H[row + part, at_kappa + self.owner] = s
-        return H
+        of_rub, of_s = np.eye(nc)[self.rubs], np.eye(k)[self.owner]
+        along = np.hstack([(mu[self.owner] * y[self.s])[:, None] * of_rub[self.owner], np.diag(kappa[self.owner])])
+        along += pressed[self.owner, None] * by_x[self.s]
+        held, none = np.hstack([-2 * (mu * pressed)[:, None] * of_rub, 2 * s * of_s.T]), np.zeros
+        return np.vstack(
+            [
+                np.hstack([np.diag(alpha), none((nc, m)), np.diag(c_n), none((nc, 2 * k))]),
+                np.hstack([none((k, 2 * nc + m)), np.diag(gamma), np.diag(kappa)]),
+                np.hstack([-by_x[self.normal], np.eye(nc), none((nc, 2 * k))]),
+                np.hstack([held, none((k, nc + k)), np.eye(k)]),
+                np.hstack([along, none((m, nc)), s[:, None] * of_s, none((m, k))]),
+            ]
+        )
 
 
 def reduce_potential(equations: Equations, z: Vector, centring: float) -> Vector | None:

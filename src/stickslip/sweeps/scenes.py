@@ -40,11 +40,11 @@ from stickslip.sweeps.ensemble import Ensemble, ensemble
 NEEDED = ("duration", "dt")
 RUN = (*NEEDED, "law", "solver", "tol", "accept", "effort", "scheme", "keep_going", "every")  # settings of a run
 
-OF_BODY: dict[str, Callable[[Trajectory, str], Floats]] = {
+OF_BODY: dict[str, Callable[[Any, str], Floats]] = {
     "position": lambda run, body: run.position(body),
     "velocity": lambda run, body: run.velocity(body),
     "spin": lambda run, body: run.spin(body),
-    "speed": lambda run, body: np.linalg.norm(run.velocity(body), axis=1),
+    "speed": lambda run, body: np.linalg.norm(run.velocity(body), axis=-1),
     "turn": turn,
 }
 OF_INSTANTS = ("energy", "kinetic", "potential")
@@ -148,28 +148,25 @@ def measured_of_copies(made: Ensemble, name: str) -> Floats:
     quantity = name.partition(":")[0]
     if quantity in ("residual", "velocity_error"):
         return getattr(made, quantity)
-    if quantity in OF_INSTANTS:
-        return getattr(made, quantity)[:, -1]
     if quantity in COUNTS:
         return {"steps": np.full(len(made), made.steps), "inexact": made.missed}.get(quantity, 0 * made.missed)
-    body, what, axis = parts(quantity)
-    if what == "speed":
-        return np.linalg.norm(made.velocity(body)[:, -1], axis=1)
-    values = getattr(made, what)(body)[:, -1]
-    return values if axis is None else values[:, axis]
+    return over_time(made, quantity)[:, -1]
 
 
 def measured(run: Trajectory, name: str) -> Any:
     quantity, _, how = name.partition(":")
     if quantity in COUNTS:
         return COUNTS[quantity](run)
-    if quantity in OF_STEPS:
-        return REDUCED[how or "max"](getattr(run, OF_STEPS[quantity]))
-    if quantity in OF_INSTANTS:
-        return REDUCED[how or "end"](getattr(run, quantity))
+    return REDUCED[how or ("max" if quantity in OF_STEPS else "end")](over_time(run, quantity))
+
+
+def over_time(run: Any, quantity: str) -> Floats:
+    """What is measured of a run, or of each copy of an ensemble, at all instants or in all steps."""
+    if quantity in (*OF_STEPS, *OF_INSTANTS):
+        return getattr(run, OF_STEPS.get(quantity, quantity))
     body, what, axis = parts(quantity)
     values = OF_BODY[what](run, body)
-    return REDUCED[how or "end"](values if axis is None else values[:, axis])
+    return values if axis is None else values[..., axis]
 
 
 def parts(quantity: str) -> tuple[str, str, int | None]:

@@ -95,15 +95,7 @@ class ModelSolids:
             half = float(np.linalg.norm(way)) / 2
             thick = (2 * BONE * half, 2 * BONE * half, half)
             found.append(("tube", m.ngeom + k, np.array(way) / 2, solids.along(np.array([way]))[0], thick))
-        numbers = np.array([i for _, i, *_ in found], np.int64)
-        return Parts(
-            tuple(mesh for mesh, *_ in found),
-            numbers,
-            numbers,
-            np.array([place for _, _, place, _, _ in found], float).reshape(-1, 3),
-            np.array([turn for _, _, _, turn, _ in found], float).reshape(-1, 4),
-            np.array([scale for *_, scale in found], float).reshape(-1, 3),
-        )
+        return Parts.listed(found)
 
     def view(self, *states: State) -> View:
         m = self.model

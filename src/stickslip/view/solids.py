@@ -51,6 +51,14 @@ class Parts(NamedTuple):
         """Those with one mesh."""
         return self.only(np.flatnonzero([name == mesh for name in self.mesh]))
 
+    @classmethod
+    def listed(cls, found: list[tuple[str, int, Any, Any, Any]], body: Integers | None = None) -> Parts:
+        """Of a mesh, a shape, a place, a turn and a scale each; `body` of the shapes, which are bodies where None."""
+        mesh, number, *rest = zip(*found, strict=True) if found else 5 * ((),)
+        shape = np.array(number, np.int64)
+        columns = (np.array(values, float).reshape(-1, size) for values, size in zip(rest, (3, 4, 3), strict=True))
+        return cls(tuple(mesh), shape, shape if body is None else body[shape], *columns)
+
     def only(self, which: Integers) -> Parts:
         """Some of them."""
         columns: Any = [column[which] for column in self[1:]]
@@ -75,14 +83,11 @@ def revolved(profile: Floats) -> Mesh:
     rings = np.stack(
         [radius * np.cos(angle), radius * np.sin(angle), np.broadcast_to(height, (len(profile), ROUND))], 2
     )
-    faces = []
-    for i in range(len(profile) - 1):
-        if np.array_equal(profile[i], profile[i + 1]):
-            continue
-        for j in range(ROUND):
-            a, b = ROUND * i + j, ROUND * i + (j + 1) % ROUND
-            faces += [(a, b, b + ROUND), (a, b + ROUND, a + ROUND)]
-    return Mesh(rings.reshape(-1, 3), np.array(faces, np.int64))
+    a = np.arange(ROUND)
+    b = (a + 1) % ROUND
+    between = np.column_stack([a, b, b + ROUND, a, b + ROUND, a + ROUND]).reshape(-1, 3)  # two rings
+    wide = np.flatnonzero((profile[1:] != profile[:-1]).any(axis=1))
+    return Mesh(rings.reshape(-1, 3), (ROUND * wide[:, None, None] + between).reshape(-1, 3))
 
 
 def box() -> Mesh:
@@ -200,22 +205,16 @@ class SceneSolids:
 
     def parts(self, view: View) -> Parts:
         header = self.header
-        found: list[tuple[str, int, Floats, Floats]] = []  # mesh, shape, place in the shape's axes, scale
-        for i, (shape, size) in enumerate(zip(header.shape, header.shape_size, strict=True)):
+        rotation = np.reshape(header.shape_rotation, (-1, 3, 3))
+        found: list[Any] = []
+        for i, (shape, size, turn) in enumerate(
+            zip(header.shape, header.shape_size, quaternions(rotation), strict=True)
+        ):
             whole = [(hull_name(i), (0.0,) * 3, (1.0,) * 3)]
             pieces = whole if shape == Shape.HULL else drawn(Shape(shape), size, view)
-            found += [(mesh, i, np.array(place), np.array(scale)) for mesh, place, scale in pieces]
-        shape = np.array([i for _, i, _, _ in found], np.int64)
-        rotation = np.reshape(header.shape_rotation, (-1, 3, 3))[shape]
-        place = np.array([place for _, _, place, _ in found]).reshape(-1, 3)
-        return Parts(
-            mesh=tuple(mesh for mesh, *_ in found),
-            shape=shape,
-            body=header.shape_body[shape],
-            position=header.shape_position[shape] + np.einsum("nij,nj->ni", rotation, place),
-            quaternion=quaternions(rotation),
-            scale=np.array([scale for *_, scale in found]).reshape(-1, 3),
-        )
+            middle = header.shape_position[i]
+            found += [(mesh, i, middle + rotation[i] @ place, turn, scale) for mesh, place, scale in pieces]
+        return Parts.listed(found, header.shape_body)
 
     def view(self, *states: State) -> View:
         """A ball that holds the bodies in these states, planes and what flies off to infinity left out."""
