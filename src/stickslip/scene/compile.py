@@ -35,7 +35,7 @@ from stickslip.scene.values import frame_along, rotated, rotation_matrix, turnin
 
 
 class StateView:
-    """The bodies of a state, or of many (…, nb, …) at once, as the scene describes them: what a force function sees."""
+    """The bodies of a state as the scene describes them: what a force function sees."""
 
     def __init__(self, state: State, centre: Floats) -> None:
         self.state, self.centre = state, centre  # the arrays themselves, to be read; centre (nb, 3) is that of Model
@@ -47,19 +47,19 @@ class StateView:
     def position(self, body: Any) -> Floats:
         """(3,) of the origin of the body, as the scene placed it   [m]"""
         i = self.index(body)
-        return self.state.position[..., i, :] - rotated(self.state.quaternion[..., i, :], self.centre[i])
+        return self.state.position[i] - rotated(self.state.quaternion[i], self.centre[i])
 
     def quaternion(self, body: Any) -> Floats:
         """(4,) scalar first, body axes to world axes"""
-        return self.state.quaternion[..., self.index(body), :].copy()
+        return self.state.quaternion[self.index(body)].copy()
 
     def velocity(self, body: Any) -> Floats:
         """(3,) of the centre of mass, world axes   [m/s]"""
-        return self.state.velocity[..., self.index(body), :3].copy()
+        return self.state.velocity[self.index(body), :3].copy()
 
     def spin(self, body: Any) -> Floats:
         """(3,) angular velocity, world axes   [rad/s]"""
-        return self.state.velocity[..., self.index(body), 3:].copy()
+        return self.state.velocity[self.index(body), 3:].copy()
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from stickslip.engine.trajectory import Named, index_of, kinetic_energy, potenti
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
 from stickslip.friction.formulation import Formulation, Scheme
-from stickslip.scene.compile import Drives, StateView, compile_scene
+from stickslip.scene.compile import Drives, compile_scene
 from stickslip.scene.descriptions import is_particle
 from stickslip.scene.materials import FIELDS, NUMBERS, PairTable, coefficient, columns_of, pair_table
 from stickslip.scene.model import Floats, Integers, Kind, Model, State
@@ -50,11 +50,8 @@ STARTS = ("position", "orientation", "velocity", "spin")
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble(StateView):
-    """What n copies left: instants from the start to the end, and how good their steps were.
-
-    position, quaternion, velocity and spin of a body are (n, frames, 3), or 4 of a quaternion.
-    """
+class Ensemble:
+    """What n copies left: instants from the start to the end, and how good their steps were."""
 
     parameters: dict[str, Any]  # (n, …) by name
     names: tuple[str, ...]  # of the bodies
@@ -71,10 +68,22 @@ class Ensemble(StateView):
     def __len__(self) -> int:
         return self.residual.size
 
-    @property
-    def centre(self) -> Floats:  # type: ignore[override]
-        """(nb, 3) that of Model"""
-        return self.model.centre
+    def position(self, body: Named) -> Floats:
+        """(n, frames, 3) of the origin of the body, as the scene placed it   [m]"""
+        i = self._index(body)
+        return self.state.position[:, :, i] - rotated(self.state.quaternion[:, :, i], self.model.centre[i])
+
+    def quaternion(self, body: Named) -> Floats:
+        """(n, frames, 4) scalar first, body axes to world axes"""
+        return self.state.quaternion[:, :, self._index(body)].copy()
+
+    def velocity(self, body: Named) -> Floats:
+        """(n, frames, 3) of the centre of mass, world axes   [m/s]"""
+        return self.state.velocity[:, :, self._index(body), :3].copy()
+
+    def spin(self, body: Named) -> Floats:
+        """(n, frames, 3) angular velocity, world axes   [rad/s]"""
+        return self.state.velocity[:, :, self._index(body), 3:].copy()
 
     @property
     def energy(self) -> Floats:
@@ -93,7 +102,7 @@ class Ensemble(StateView):
         copies = zip(self.gravity, self.state.position, strict=True)
         return np.array([potential_energy(self.model._replace(gravity=g), position) for g, position in copies])
 
-    def index(self, body: Named) -> int:
+    def _index(self, body: Named) -> int:
         return index_of("body", self.names, body, "Ensemble")
 
     def __repr__(self) -> str:
