@@ -339,7 +339,7 @@ def by_one_body(step, p, tol):
     place = one_place(step.members, step.n, rows.start, rows.place)
     after, solved = find_loads(
         step.members, place, step.n, rows.start, rows.G, law.compliance, step.soft, law.mu, law.shift, law.scale,
-        law.lower, law.upper, law.q, islands.numbers, islands.integers[:6], error, tol, p, u, z,
+        law.lower, law.upper, law.q, step.rules.associated, islands.numbers, islands.integers[:6], error, tol, p, u, z,
     )  # fmt: skip
     return after, solved, u
 

@@ -67,7 +67,7 @@ def settle(state, work, rules, island):
     p, z = answer.p, answer.z
     soft = law.compliance_tangent if rules.relaxes_friction else law.compliance_tangent[:0]
     body = -1
-    if rows.G.shape[1] == 3 and not rules.associated and work.islands.stiff[island] == 0:
+    if rows.G.shape[1] == 3 and work.islands.stiff[island] == 0:
         body = one_place(member, n, rows.start, rows.place)
     if any_of(member, n, answer.moved):
         # The best of p, p + trend and p - trend/2. The second follows a smooth motion. The third is for a contact that
@@ -105,8 +105,8 @@ def settle(state, work, rules, island):
             if body >= 0:
                 error, solved = find_loads(
                     member, body, n, rows.start, rows.G, law.compliance, soft, law.mu, law.shift, law.scale, law.lower,
-                    law.upper, law.q, work.islands.numbers, work.islands.integers[:6], error, tol, p,
-                    answer.u, z,
+                    law.upper, law.q, rules.associated, work.islands.numbers, work.islands.integers[:6], error, tol,
+                    p, answer.u, z,
                 )  # fmt: skip
                 body = -1
                 if solved:

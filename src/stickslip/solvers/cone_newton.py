@@ -292,10 +292,8 @@ def alart_curnier(r, u, mu, shift, F, A, B):
     for i in range(mu.size):
         b = d * i
         clear(A[i], B[i])
-        y_n, y_t = r[b] - u[b], 0.0
-        for a in range(1, d):
-            y_t += (r[b + a] - u[b + a]) ** 2
-        y_t = math.sqrt(y_t)
+        y_n, y_1, y_2 = r[b] - u[b], r[b + 1] - u[b + 1], r[b + 2] - u[b + 2] if d == 3 else 0.0
+        y_t = math.sqrt(y_1 * y_1 + y_2 * y_2)
         if y_n <= 0.0:  # open
             for a in range(d):
                 F[b + a], A[i, a, a] = r[b + a], 1.0
@@ -303,18 +301,15 @@ def alart_curnier(r, u, mu, shift, F, A, B):
             for a in range(d):
                 F[b + a], B[i, a, a] = u[b + a], 1.0
         else:  # slip: r_t = μ y_n t, t the direction of y_t
+            t_1, t_2, across = y_1 / y_t, y_2 / y_t, mu[i] * y_n / y_t
             F[b], B[i, 0, 0] = u[b], 1.0
-            across = mu[i] * y_n / y_t
-            for a in range(1, d):
-                t_a = (r[b + a] - u[b + a]) / y_t
-                F[b + a] = r[b + a] - mu[i] * y_n * t_a
-                A[i, a, 0], B[i, a, 0] = -mu[i] * t_a, mu[i] * t_a
-                for c in range(1, d):
-                    B[i, a, c] = -across * t_a * (r[b + c] - u[b + c]) / y_t
-                B[i, a, a] += across
-                for c in range(1, d):
-                    A[i, a, c] = -B[i, a, c]
-                A[i, a, a] += 1.0
+            F[b + 1], A[i, 1, 0], B[i, 1, 0] = r[b + 1] - mu[i] * y_n * t_1, -mu[i] * t_1, mu[i] * t_1
+            B[i, 1, 1], A[i, 1, 1] = across * t_2 * t_2, 1.0 - across * t_2 * t_2
+            if d == 3:
+                F[b + 2], A[i, 2, 0], B[i, 2, 0] = r[b + 2] - mu[i] * y_n * t_2, -mu[i] * t_2, mu[i] * t_2
+                B[i, 2, 2], A[i, 2, 2] = across * t_1 * t_1, 1.0 - across * t_1 * t_1
+                A[i, 1, 2] = A[i, 2, 1] = across * t_1 * t_2
+                B[i, 1, 2] = B[i, 2, 1] = -across * t_1 * t_2
 
 
 @bare
