@@ -7,12 +7,14 @@ in the scaled variables r = p/s and s u: F(r, u) = 0 with u = W r + q. With A an
     (A + B (W + α)) dr = -F                                                                                    (a)
 
 dense, over the rows whose B is not zero: of the others, open contacts and joint rows at their bounds, dr = -F is known.
-W is singular where contacts share a load; α > 0 keeps steps short there, and where F is far from linear: it is lowered
-after steps that help and raised after others. Steps are taken whole, cut back to cones and bounds. The best impulses
-are kept. A step that makes the residual CHORD times as small, or smaller, is followed by one with the same factors,
-which costs a quarter; that is taken back where it does not help. Where PATIENCE steps in a row have not bettered the
-best impulses it goes on from there with care: a step that does not make |r - P(r - u)| smaller is halved, down to
-SHORTEST. Where that does not help either, it is given up.
+W is singular where contacts share a load, and F is far from linear where contacts begin to slip or part. So this is the
+proximal point method: F(r, u + α (r - c)) = 0 has a regular matrix, with α > 0 and a centre c that is held, and its
+solution is the next centre. First eagerly: each step that makes the residual smaller moves the centre, and lowers α. A
+step that makes the residual CHORD times as small, or smaller, is followed by one with the same factors, which costs a
+quarter; that is taken back where it does not help. After EAGER steps with care: from the best impulses, with steps
+halved down to SHORTEST where |F| does not fall, and with a centre that moves once |F| has fallen to the share
+REDUCTION; where INNER steps do not do that, α is raised, and beyond HIGHEST it is given up. Impulses are cut back to
+their cones and bounds where they are judged, not in between: Newton's steps go there and back through the outside.
 
 Which of many impulses that move the bodies alike? Those of springs, equally stiff at all blocks, in the limit of stiff
 ones: the least Σ p² [1]. They solve F(r, u + e r) = 0 with e -> 0, e = ε s². In islands of up to SPREAD_ROWS a few
@@ -25,24 +27,27 @@ they are, take back what ε does to the velocities.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from stickslip.engine.places import fill_delassus
-from stickslip.engine.sweep import distances, into_cone, judged, measured, respond
+from stickslip.engine.sweep import into_cone, judged, measured, respond
 from stickslip.jit import bare, dense
 from stickslip.solvers.cone_newton import alart_curnier, natural_map
 from stickslip.solvers.linear import eliminate, substitute
 
-STEPS, PATIENCE = 20, 4
-CHORD = 0.3
-SHORTEST = 0.02
-ALPHA, CAREFUL, LEAST, CHANGE = 1e-3, 1e-2, 1e-5, 10.0  # α at first, with care, at least; the factor it changes by
-CLOSER = 0.1  # share of tol that it goes down to: a step more costs less than the next start just above tol
+STEPS, EAGER, INNER = 100, 12, 12  # in all, without care, and around one centre at most
+CHORD, REDUCTION, SHORTEST = 0.5, 0.1, 0.25
+ALPHA, LEAST, HIGHEST = 1e-3, 1e-7, 1.0  # α at first, at least and at most
+LOWER, LOWER_WITH_CARE, RAISE = 0.1, 0.3, 10.0  # what it is multiplied by
+CLOSER = 0.3  # share of tol that it goes down to: a step more costs less than the next start just above tol
 MOST_ROWS = 150
 SOFT = 1e-6  # ε, of the largest that e becomes
 SPREAD_ROWS = 24  # up to which the least loads are found: those of a body on eight contacts
 SPREADS, BACK = 4, 2  # steps at ε at most, and back
-NUMBERS, INTEGERS = 2 * MOST_ROWS**2 + 27 * MOST_ROWS, 4 * MOST_ROWS + 1  # of room that it needs
+VECTORS = 14
+NUMBERS, INTEGERS = 2 * MOST_ROWS**2 + (VECTORS + 14) * MOST_ROWS, 4 * MOST_ROWS + 1  # of room that it needs
 
 
 @bare
@@ -56,14 +61,10 @@ def newton(
     d, square = G.shape[1], size * size
     contacts = (size - member.size) // (d - 1)
     W, M = numbers[:square].reshape(size, size), numbers[square : 2 * square]
-    used = 2 * square + 11 * size
-    vectors = numbers[2 * square : used].reshape(11, size)
-    r, v, F, x, e, s, kept, v_kept, way, r_last, v_last = (
-        vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5], vectors[6], vectors[7], vectors[8],
-        vectors[9], vectors[10],
-    )  # fmt: skip
+    used = 2 * square + VECTORS * size
+    vectors = numbers[2 * square : used].reshape(VECTORS, size)
+    r, v, s, kept = vectors[0], vectors[1], vectors[2], vectors[3]
     blocks = numbers[used : used + 4 * contacts * d * d].reshape(4, contacts, d, d)
-    A, B, A_now, B_now = blocks[0], blocks[1], blocks[2], blocks[3]
     bounds = numbers[used + 4 * contacts * d * d : used + 4 * contacts * d * d + 2 * member.size]
     mu_of, shift_of = bounds[:contacts], bounds[contacts : 2 * contacts]
     low, high = bounds[2 * contacts : contacts + member.size], bounds[contacts + member.size :]
@@ -74,90 +75,145 @@ def newton(
     fill_delassus(start, place, sign, G, member, row, mark, W)
     scale_matrix(member, compliance, soft, row, s, W)
     for i in range(size):
-        kept[i], r[i], v[i], v_kept[i] = p[at[i]], p[at[i]] / s[i], s[i] * u[at[i]], s[i] * u[at[i]]
-    solved, count = False, 0
-    if size <= SPREAD_ROWS:
-        softly, largest = True, 0.0
-        for i in range(size):
-            largest = max(largest, s[i])
-        for i in range(size):
-            e[i] = SOFT * (s[i] / largest) ** 2
-        for k in range(SPREADS + BACK):
-            if softly:
-                for i in range(size):
-                    x[i] = v[i] + e[i] * r[i]
-                linearise(associated, mu_of, shift_of, low, high, s, r, x, F, A_now, B_now)
-                softly = k == 0 or (k < SPREADS and not small(F, CLOSER * tol, r))
-                if softly:
-                    A, B, A_now, B_now = A_now, B_now, A, B
-                    count = fill_active(e, A, B, W, low, high, s, r, x, active, M)
-                    if not eliminate(M[: count * count].reshape(count, count), swaps):
-                        break
-            if not softly:
-                linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A_now, B_now)
-            solve(B, W, active, count, M, swaps, F, x)
-            take(d, mu_of, low, high, s, W, F, x, r, v)
-            if not softly:
-                put(at, s, r, v, p, u)
-                _, solved = measured(member, n, mu, shift, scale, lower, upper, q, CLOSER * tol, p, u)
-                if solved:
-                    break
-        if solved:
-            for i in range(size):
-                kept[i] = p[at[i]]
-        else:
-            for i in range(size):
-                r[i], v[i] = kept[i] / s[i], v_kept[i]
-    careful, again, idle, alpha, far = False, False, 0, ALPHA, np.inf
-    for _ in range(0 if solved else 3 * STEPS):
-        for i in range(size):
-            e[i], r_last[i], v_last[i] = alpha, r[i], v[i]
-        if again:
-            linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A_now, B_now)
-        else:
-            linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A, B)
-            count = fill_active(e, A, B, W, low, high, s, r, v, active, M)
-            if not eliminate(M[: count * count].reshape(count, count), swaps):
-                break
-        solve(B, W, active, count, M, swaps, F, x)
-        for i in range(size):
-            way[i] = F[i]
-        share, last = 1.0, far
-        while True:
-            take(d, mu_of, low, high, s, W, F, x, r, v)
-            put(at, s, r, v, p, u)
-            if not careful:
-                break
-            far, _, _, _ = distances(member, n, True, mu, shift, scale, lower, upper, q, p, u)
-            if far < last or share < SHORTEST:
-                break
-            share *= 0.5
-            for i in range(size):
-                F[i], r[i], v[i] = share * way[i], r_last[i], v_last[i]
-        now, solved = measured(member, n, mu, shift, scale, lower, upper, q, CLOSER * tol, p, u)
-        if again and not now < error:
-            again = False
-            for i in range(size):
-                r[i], v[i] = r_last[i], v_last[i]
-            continue
-        if not again:
-            idle, alpha = idle + 1, max(alpha / CHANGE, LEAST) if now < error else alpha * CHANGE
-        again = now < CHORD * error and not careful
-        if now < error:
-            idle, error = 0, now
-            for i in range(size):
-                kept[i], v_kept[i] = p[at[i]], v[i]
-        if solved or (careful and idle == 2 * PATIENCE):
-            break
-        if not careful and (idle == PATIENCE or not now < np.inf):
-            careful, idle, alpha = True, 0, CAREFUL
-            for i in range(size):
-                r[i], v[i], p[at[i]], u[at[i]] = kept[i] / s[i], v_kept[i], kept[i], v_kept[i] / s[i]
-            far, _, _, _ = distances(member, n, True, mu, shift, scale, lower, upper, q, p, u)
+        kept[i], r[i], v[i] = p[at[i]], p[at[i]] / s[i], s[i] * u[at[i]]
+    solved = size <= SPREAD_ROWS and find_least(
+        member, n, mu, shift, scale, lower, upper, q, associated, CLOSER * tol, at, vectors, blocks[0], blocks[1],
+        blocks[2], blocks[3], mu_of, shift_of, low, high, W, M, active, swaps, p, u,
+    )  # fmt: skip
+    if not solved:
+        proximal_point(
+            member, n, mu, shift, scale, lower, upper, q, associated, CLOSER * tol, error, at, vectors, blocks[0],
+            blocks[1], blocks[2], blocks[3], mu_of, shift_of, low, high, W, M, active, swaps, p, u,
+        )  # fmt: skip
     for i in range(size):
         p[at[i]] = kept[i]
     respond(member, n, sign, start, place, G, p, z)
     return judged(member, n, start, place, G, compliance, soft, mu, shift, scale, lower, upper, q, z, tol, p, u)
+
+
+@bare
+def find_least(
+    member, n, mu, shift, scale, lower, upper, q, associated, tol, at, vectors, A, B, A_now, B_now, mu_of, shift_of,
+    low, high, W, M, active, swaps, p, u,
+):  # fmt: skip
+    """The least of the loads that solve it to tol, from those at hand; or else these. Returns whether it is solved."""
+    r, v, s, kept, F, x, e, change, r_first, v_first = (
+        vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5], vectors[6], vectors[7], vectors[8],
+        vectors[9],
+    )  # fmt: skip
+    softly, largest, count, d, size = True, 0.0, 0, A.shape[1], r.size
+    for i in range(size):
+        largest = max(largest, s[i])
+        r_first[i], v_first[i] = r[i], v[i]
+    for i in range(size):
+        e[i] = SOFT * (s[i] / largest) ** 2
+    for k in range(SPREADS + BACK):
+        if softly:
+            for i in range(size):
+                x[i] = v[i] + e[i] * r[i]
+            linearise(associated, mu_of, shift_of, low, high, s, r, x, F, A_now, B_now)
+            softly = k == 0 or (k < SPREADS and length(F) > tol * length(r))
+            if softly:
+                A, B, A_now, B_now = A_now, B_now, A, B
+                count = fill_active(e, A, B, W, low, high, s, r, x, active, M)
+                if not eliminate(M[: count * count].reshape(count, count), swaps):
+                    break
+        if not softly:
+            linearise(associated, mu_of, shift_of, low, high, s, r, v, F, A_now, B_now)
+        solve(B, W, active, count, M, swaps, F, x)
+        multiply(W, F, change)
+        for i in range(size):
+            r[i], v[i] = r[i] - F[i], v[i] - change[i]
+        cut(d, mu_of, low, high, s, W, x, r, v)
+        if not softly:
+            put(at, s, r, v, p, u)
+            _, solved = measured(member, n, mu, shift, scale, lower, upper, q, tol, p, u)
+            if solved:
+                for i in range(size):
+                    kept[i] = p[at[i]]
+                return True
+    for i in range(size):
+        r[i], v[i] = r_first[i], v_first[i]
+    return False
+
+
+@bare
+def proximal_point(
+    member, n, mu, shift, scale, lower, upper, q, associated, tol, error, at, vectors, A, B, A_now, B_now, mu_of,
+    shift_of, low, high, W, M, active, swaps, p, u,
+):  # fmt: skip
+    """`kept` becomes the impulses with the least residual that are met on the way to tol."""
+    r, v, s, kept, F, x, e, way, change, r_last, v_last, centre, v_centre, v_kept = (
+        vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5], vectors[6], vectors[7], vectors[8],
+        vectors[9], vectors[10], vectors[11], vectors[12], vectors[13],
+    )  # fmt: skip
+    careful, again, inner, count, d, size = False, False, 0, 0, A.shape[1], r.size
+    alpha, first, far = ALPHA, np.inf, np.inf  # |F| at the centre, and now
+    for i in range(size):
+        v_kept[i] = v[i]
+    for k in range(STEPS):
+        if inner == 0:
+            for i in range(size):
+                centre[i], v_centre[i], x[i] = r[i], v[i], v[i]
+            linearise(associated, mu_of, shift_of, low, high, s, r, x, F, A_now, B_now)
+            first = far = length(F)
+        if not again:
+            A, B, A_now, B_now = A_now, B_now, A, B
+            for i in range(size):
+                e[i] = alpha
+            count = fill_active(e, A, B, W, low, high, s, r, x, active, M)
+            if not eliminate(M[: count * count].reshape(count, count), swaps):
+                return
+        solve(B, W, active, count, M, swaps, F, x)
+        multiply(W, F, change)
+        for i in range(size):
+            way[i], r_last[i], v_last[i] = F[i], r[i], v[i]
+        share, last = 1.0, far
+        while True:
+            for i in range(size):
+                r[i], v[i] = r_last[i] - share * way[i], v_last[i] - share * change[i]
+                x[i] = v[i] + alpha * (r[i] - centre[i])
+            linearise(associated, mu_of, shift_of, low, high, s, r, x, F, A_now, B_now)
+            far = length(F)
+            if far < last or share <= SHORTEST or again or (inner == 0 and not careful):
+                break
+            share *= 0.5
+        for i in range(size):
+            way[i], change[i] = r[i], v[i]
+        cut(d, mu_of, low, high, s, W, e, way, change)
+        put(at, s, way, change, p, u)
+        now, solved = measured(member, n, mu, shift, scale, lower, upper, q, tol, p, u)
+        helped = now < error
+        if again and not helped:
+            again, far = False, last
+            for i in range(size):
+                r[i], v[i] = r_last[i], v_last[i]
+                x[i] = v[i] + alpha * (r[i] - centre[i])
+            linearise(associated, mu_of, shift_of, low, high, s, r, x, F, A_now, B_now)
+            continue
+        again = now < CHORD * error and not careful
+        inner += 1
+        if helped:
+            error = now
+            for i in range(size):
+                kept[i], v_kept[i] = p[at[i]], change[i]
+        if solved:
+            return
+        if far <= REDUCTION * first or (helped and not careful):
+            inner = 0
+            if not again:
+                alpha = max((LOWER_WITH_CARE if careful else LOWER) * alpha, LEAST)
+        elif inner == INNER:
+            inner, alpha = 0, RAISE * alpha
+            if alpha > HIGHEST:
+                return
+            if not helped:
+                for i in range(size):
+                    r[i], v[i] = centre[i], v_centre[i]
+        if not careful and k + 1 >= EAGER:
+            careful, again, inner, alpha = True, False, 0, ALPHA
+            for i in range(size):
+                r[i], v[i] = kept[i] / s[i], v_kept[i]
 
 
 @bare
@@ -187,12 +243,11 @@ def scale_matrix(member, compliance, soft, row, s, W):
 
 
 @bare
-def small(F, share, r):
-    """Is F at most so large a share of r?"""
-    F_F, r_r = 0.0, 0.0
-    for x in range(r.size):
-        F_F, r_r = F_F + F[x] ** 2, r_r + r[x] ** 2
-    return share * share * r_r >= F_F
+def length(F):
+    square = 0.0
+    for x in range(F.size):
+        square += F[x] * F[x]
+    return math.sqrt(square)
 
 
 @bare
@@ -289,17 +344,24 @@ def product(w, F):
 
 
 @dense
-def take(d, mu, low, high, s, W, F, x, r, v):
-    """A step r <- r - F whole, cut back to cones and bounds, and the velocities after it; x is room."""
+def multiply(W, F, x):
+    """x <- W F."""
+    for y in range(F.size):
+        x[y] = product(W[y], F)
+
+
+@dense
+def cut(d, mu, low, high, s, W, x, r, v):
+    """Cut r back to cones and bounds, and v with it; x is room."""
     for y in range(r.size):
         x[y] = r[y]
-        r[y] -= F[y]
     for k in range(mu.size):
         into_cone(mu[k], d, d * k, r)
     for k in range(low.size):
         y = d * mu.size + k
         r[y] = min(max(r[y], low[k] / s[y]), high[k] / s[y])
     for y in range(r.size):
-        F[y] = r[y] - x[y]
-    for y in range(r.size):
-        v[y] += product(W[y], F)
+        change = r[y] - x[y]
+        if change != 0.0:
+            for k in range(v.size):
+                v[k] += W[y, k] * change

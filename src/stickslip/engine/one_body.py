@@ -17,7 +17,7 @@ six equations however many contacts there are, where those of engine/newton.py a
 
 from __future__ import annotations
 
-from stickslip.engine.newton import BACK, CLOSER, SOFT, SPREAD_ROWS, SPREADS, linearise, small
+from stickslip.engine.newton import BACK, CLOSER, SOFT, SPREAD_ROWS, SPREADS, length, linearise
 from stickslip.engine.sweep import into_cone, measured
 from stickslip.jit import bare
 from stickslip.problems.blocks import invert_block
@@ -77,7 +77,7 @@ def find_loads(
             for j in range(size):
                 x[j] = v[j] + e[j] * r[j]
             linearise(associated, law[0], law[1], none, none, none, r, x, F, A, B)
-            softly = k == 0 or (k < SPREADS and not small(F, CLOSER * tol, r))
+            softly = k == 0 or (k < SPREADS and length(F) > CLOSER * tol * length(r))
             if softly:
                 divide(A, B, eps, e, T, C)
                 fill(H, C, K)

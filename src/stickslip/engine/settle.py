@@ -7,7 +7,7 @@ After SLOW of them all blocks are corrected at once, as long as that does more, 
                (engine/one_body.py); after one sweep, and once
     bodies     to first order, in time linear in the blocks (engine/correct.py); not for islands with joints
     Newton     dense and to second order (engine/newton.py), for up to MOST_ROWS; after one sweep where there are few
-               rows, after SLOW where there are joints, else after LONG
+               rows or joints, else after LONG
 
 and sweeps alone are abandoned once their rate predicts too many more. What is left then is solved outside of the loop
 (engine/outside.py), unless the island is large and its residual what the run accepts: an effort without end for the
@@ -86,7 +86,7 @@ def settle(state, work, rules, island):
     size = row_count(member, n, rows.G.shape[1])
     at_once = work.islands.stiff[island] == 1 or size <= FEW_ROWS or body >= 0
     stage = BY_NEWTON if at_once and size <= MOST_ROWS else BY_SWEEPS if at_once else BY_BODIES
-    slow_after = 1 if size <= FEW_ROWS or body >= 0 else SLOW
+    slow_after = 1 if at_once else SLOW
     promising, due, last, before, method = 0.0, 1, 0, np.inf, SWEEPS
     error, solved, made, told, packed = np.inf, False, 0, 0, False
     while made < rules.sweeps:
