@@ -355,10 +355,7 @@ def anchor_of(chosen: str, session: Session) -> anchors.Anchor:
     row = row_of(chosen, session.frame)
     if row < 0:
         raise InputError(f"lab: {chosen!r} does not touch any more, expected a contact of this instant")
-    touch = (
-        anchors.robot_touch(world, table, row) if isinstance(world, LoadedModel) else anchors.scene_touch(table, row)
-    )
-    return anchored(track, moment, touch)
+    return anchored(track, moment, anchors.touch_of(world, table, row))
 
 
 def anchored(track: Any, moment: Any, touch: anchors.Touch) -> anchors.Anchor:

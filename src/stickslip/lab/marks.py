@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.dynamics.joints import FORCES
 from stickslip.engine.recorder import Header
 from stickslip.engine.trajectory import ContactTable
 from stickslip.problems.contact_states import State as ContactState
@@ -117,12 +118,8 @@ def joint_forces(header: Header, model: Model, state: State, impulse: Floats, la
     """Where joints act on their bodies a, and with which forces: (nj, 3) each, in the world   [m], [N]."""
     local = np.zeros((model.joint.size, 3))
     for row, (joint, kind) in enumerate(zip(header.joint_row, header.joint_row_kind, strict=True)):
-        if kind in FORCE_ROWS:
-            local[joint, FORCE_ROWS[kind]] = impulse[row] / lasted
-    body = state.quaternion[model.joint_b]
-    turn = product(body, quaternions(model.joint_frame_b)) if len(body) else body
+        if kind in FORCES:
+            local[joint, FORCES.index(kind)] = impulse[row] / lasted
+    turn = product(state.quaternion[model.joint_b], quaternions(model.joint_frame_b))
     place = state.position[model.joint_a] + rotated(state.quaternion[model.joint_a], model.joint_anchor_a)
     return place, rotated(turn, local)
-
-
-FORCE_ROWS = {"force x": 0, "force y": 1, "force z": 2}

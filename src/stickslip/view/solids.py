@@ -150,9 +150,10 @@ def placed(parts: Parts, state: State) -> tuple[Floats, Floats]:
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    """Of quaternions (n, 4): first b, then a."""
-    w = a[:, :1] * b[:, :1] - np.sum(a[:, 1:] * b[:, 1:], axis=1, keepdims=True)
-    return np.hstack([w, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])])
+    """Of quaternions (..., 4): first b, then a."""
+    (v, x), (w, y) = ((q[..., :1], q[..., 1:]) for q in (a, b))
+    scalar = v * w - np.sum(x * y, axis=-1, keepdims=True)
+    return np.concatenate([scalar, v * y + w * x + np.cross(x, y)], axis=-1)
 
 
 def quaternions(rotation: Floats) -> Floats:
