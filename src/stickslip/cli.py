@@ -1006,10 +1006,12 @@ def show_jam_map(found: JamMap, mu: float | None) -> None:
 
 
 def show_report(report: Report) -> None:
+    import numpy as np
+
     click.echo(f"{report.title} ({report.columns})")
     rows: list[tuple[str, ...]] = []
     for check in report.checks:
-        ours, known = (" ".join(fixed(v, report.digits) for v in values) for values in (check.ours, check.known))
+        ours, known = (" ".join(fixed(v, report.digits) for v in np.ravel(each)) for each in (check.ours, check.known))
         tolerance = "-" if check.tolerance is None else f"{check.tolerance:.0e}" if check.tolerance else "exact"
         apart = f"{check.difference:.1e}" + ("" if check.holds else " !")
         rows.append((check.what, ours, known, apart, tolerance))

@@ -213,13 +213,13 @@ def ranks(announce: Announce) -> Report:
         name = f"{contacts} contact{'s' * (contacts > 1)}, {axes} axes, {'springs' if springs else 'rigid'}"
         for inertia, known in ((0.0, without), (1.0, with_inertia)):
             matrix = full_matrix(Phantom(inertia=inertia, directions=axes), problem)
-            ours = float(np.linalg.matrix_rank(matrix)), float(len(matrix))
+            ours = np.linalg.matrix_rank(matrix), len(matrix)
             checks.append(Check(f"{name}, ρ = {inertia:g}", ours, (known, size), 0.0))
     for contacts, known, size in POLYHEDRAL_RANKS:
         posed = AnitescuPotra(directions=4).pose(first_contacts(first_problem(1e-2, False), contacts))
         matrix = as_dense(posed.M)
         name = f"Anitescu–Potra, {contacts} contact{'s' * (contacts > 1)}"
-        checks.append(Check(name, (float(np.linalg.matrix_rank(matrix)), float(len(matrix))), (known, size), 0.0))
+        checks.append(Check(name, (np.linalg.matrix_rank(matrix), len(matrix)), (known, size), 0.0))
     drops = [f"{in_words(h)}: {rank_drop(h):.1e} kg (recomputed elsewhere: {known:.1e})" for h, known in RANK_DROPS]
     return Report(
         "Rank of the matrix of the phantom-inertia model",

@@ -90,9 +90,9 @@ def figure_3(announce: Announce) -> Report:
         "Figure 3: the locking angle of a rod",
         "angle [°], or mu",
         (
-            Check("locking angle at 45°, mu 2", (sector,), (67.1146195238,), 1e-9),
-            Check("least mu_jam, tan θ = 2", (least.mu_jam,), (4 / 3,), 1e-12),
-            Check("mu_jam at 45°", (rod_at(ANGLE).mu_jam,), (5 / 3,), 1e-12),
+            Check("locking angle at 45°, mu 2", sector, 67.1146195238, 1e-9),
+            Check("least mu_jam, tan θ = 2", least.mu_jam, 4 / 3, 1e-12),
+            Check("mu_jam at 45°", rod_at(ANGLE).mu_jam, 5 / 3, 1e-12),
         ),
         ("The paper prints 67.1° and 4/3.",),
         digits=9,

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
+from numpy.typing import ArrayLike
 
 from stickslip.analysis.jamming import JamMap, arm_family, jam_map
 from stickslip.analysis.solvability import Solvability, solvability_at
@@ -60,20 +61,20 @@ def equations(announce: Announce) -> Report:
         pushed = solvability_at(system, ARM_POSE, TURNING)
         pulled = solvability_at(system, ARM_POSE, TURNING, TORQUE)
         checks += [
-            Check(f"(46) δu₀, {name}", tuple(pushed.free), known[0], EXACT),
-            Check(f"(47) number of solutions, {name}", (pushed.count,), (0,), 0.0),
-            Check(f"(48) δu₀, {name}", tuple(pulled.free), known[1], EXACT),
-            Check(f"(49) number of solutions, {name}", (pulled.count,), (2,), 0.0),
-            Check(f"(49) λ_n where it slides, {name}", tuple(pulled.solutions[1].normal), (known[2],), EXACT),
+            Check(f"(46) δu₀, {name}", pushed.free, known[0], EXACT),
+            Check(f"(47) number of solutions, {name}", pushed.count, 0, 0.0),
+            Check(f"(48) δu₀, {name}", pulled.free, known[1], EXACT),
+            Check(f"(49) number of solutions, {name}", pulled.count, 2, 0.0),
+            Check(f"(49) λ_n where it slides, {name}", pulled.solutions[1].normal, known[2], EXACT),
             Check(f"(49) λ_n by Painlevé's principle, {name}", painleve(pulled), (0.0,), 0.0),
         ]
         opens, held = pulled.solutions
         column = (held.acceleration - opens.acceleration) / held.normal
-        checks.append(Check(f"(46), (48) column of λ_n, {name}", tuple(column), COLUMN, EXACT))
+        checks.append(Check(f"(46), (48) column of λ_n, {name}", column, COLUMN, EXACT))
     heavy = solvability_at(without_turning_terms(2.0), ARM_POSE, TURNING, TORQUE)
     checks += [
-        Check("(48) δu₀ along n with 2 kg/m", (heavy.free[0],), (HEAVIER,), EXACT),
-        Check("(49) number of solutions with 2 kg/m", (heavy.count,), (0,), 0.0),
+        Check("(48) δu₀ along n with 2 kg/m", heavy.free[0], HEAVIER, EXACT),
+        Check("(49) number of solutions with 2 kg/m", heavy.count, 0, 0.0),
     ]
     return Report(
         "Equations (46) to (49): the arm with none and with two solutions",
@@ -94,9 +95,9 @@ def without_turning_terms(density: float) -> GeneralizedSystem:
     return replace(whole, bias=lambda q, v: whole.bias(q, v * [1.0, 1.0, 1.0, 0.0]))
 
 
-def painleve(found: Solvability) -> tuple[float, ...]:
+def painleve(found: Solvability) -> ArrayLike:
     chosen = found.choose("painleve")
-    return () if chosen is None else tuple(chosen.normal)
+    return () if chosen is None else chosen.normal
 
 
 # figure 4
@@ -109,10 +110,10 @@ def figure_4(announce: Announce) -> Report:
     for (mu, pulled), one in found.items():
         load = "pulled off" if pulled else "pushed on"
         known = () if mu > 1 and not pulled else (0.0, 2 * G) if mu > 1 else (0.0,) if pulled else (G,)
-        checks.append(Check(f"μ = {mu:g}, {load}: number of solutions", (one.count,), (len(known),), 0.0))
+        checks.append(Check(f"μ = {mu:g}, {load}: number of solutions", one.count, len(known), 0.0))
         for solution, normal in zip(one.solutions, known, strict=True):
             what = solution.modes[0]
-            checks.append(Check(f"μ = {mu:g}, {load}: λ_n, {what}", tuple(solution.normal), (normal,), 1e-10))
+            checks.append(Check(f"μ = {mu:g}, {load}: λ_n, {what}", solution.normal, normal, 1e-10))
     return Report(
         "Figure 4: solutions of a sliding rod at 45°, μ_jam = 5/3",
         "λ_n [N]",
@@ -215,9 +216,9 @@ def figure_6(announce: Announce) -> Report:
     checks = []
     for (name, (mu_jam, x, angles)), worst in zip(MINIMA.items(), found.minima, strict=True):
         checks += [
-            Check(f"{name}: μ_jam", (worst.mu_jam,), (mu_jam,), 1e-9),
-            Check(f"{name}: x [m]", (worst.parameters[0],), (x,), 1e-6),
-            Check(f"{name}: θ₁, θ₂, θ₃ [°]", tuple(np.degrees(worst.q[:3])), angles, 1e-4),
+            Check(f"{name}: μ_jam", worst.mu_jam, mu_jam, 1e-9),
+            Check(f"{name}: x [m]", worst.parameters[0], x, 1e-6),
+            Check(f"{name}: θ₁, θ₂, θ₃ [°]", np.degrees(worst.q[:3]), angles, 1e-4),
         ]
     return Report(
         "Figure 6: friction from which on the arm can jam",
@@ -283,14 +284,13 @@ def jam(announce: Announce) -> Report:
         back, u = np.linalg.solve(at.M, at.A.T), at.A @ at.v
         if name != "arm, turning":
             impulse = np.linalg.solve(at.A @ back, u)  # W⁻¹ A v, which brings the contact to rest
-            checks.append(Check(f"{name}: contact at rest, v", tuple(one.v), tuple(at.v - back @ impulse), 1e-5))
-            lost = float(u @ impulse) / 2
-            checks.append(Check(f"{name}: energy lost [J]", (one.energy_lost,), (lost,), 1e-6))
+            checks.append(Check(f"{name}: contact at rest, v", one.v, at.v - back @ impulse, 1e-5))
+            checks.append(Check(f"{name}: energy lost [J]", one.energy_lost, u @ impulse / 2, 1e-6))
         work = -one.normal_work - one.friction_work
-        checks.append(Check(f"{name}: energy lost is work", (one.energy_lost,), (work,), 1e-8))
+        checks.append(Check(f"{name}: energy lost is work", one.energy_lost, work, 1e-8))
         step = simulate_system(system, q, v, STEPS[-1], STEPS[-1], tol=1e-12).v[-1]
         known = None if name == "arm, turning" else 1e-4
-        checks.append(Check(f"{name}: one rigid step, v", tuple(step), tuple(one.v), known))
+        checks.append(Check(f"{name}: one rigid step, v", step, one.v, known))
     return Report(
         "Through the jam: impulses, stiff springs and rigid steps",
         "velocities, [J]",
