@@ -29,6 +29,7 @@ from stickslip.friction.penalty import Penalty
 from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
+from stickslip.view.contacts import arrow
 from stickslip.view.figures import DASHED, INK, PAPER, write
 from stickslip.view.jam_maps import draw_contours
 from stickslip.view.trajectories import PALETTE, TOTAL, WRONG, dress
@@ -128,6 +129,7 @@ def case(mu: float, pulled: bool) -> Solvability:
     return solvability_at(rod(friction=mu, gravity=-G if pulled else G), rod_on_its_foot(THETA), SLIDING_ROD)
 
 
+AWAY = 5.0  # of the label of an arrow from its middle   [points]
 PANELS = (
     (1.0, "open", "slide"),
     (2.0, "open", "jam"),
@@ -163,42 +165,28 @@ def title(what: str, pulled: bool) -> str:
 def draw_case(axes: Axes, found: Solvability, what: str, wide: float) -> None:
     """The generalized friction cone in the plane of slip and normal, and the arrows δu₀, δu_c and their sum."""
     W, mu = found.W[:2, :2], float(found.problem.mu[0])
-    free = found.free[:2] / G
-    with_slip, against = (W @ [1.0, side * mu] for side in (1.0, -1.0))  # n, t of friction to the right, to the left
-    corners = np.array([[0.0, 0.0], 30 * with_slip, 30 * against])[:, ::-1]
+    free = found.free[1::-1] / G  # t, n
+    with_slip, against = ((W @ [1.0, side * mu])[::-1] for side in (1.0, -1.0))  # friction to the right, to the left
+    corners = np.array([[0.0, 0.0], 30 * with_slip, 30 * against])
     axes.add_patch(Polygon(corners, closed=True, facecolor=PALETTE[0], alpha=0.10, zorder=1))
     axes.plot(*corners[[1, 0]].T, color=PALETTE[0], linewidth=1.8, zorder=2)
     axes.plot(*corners[[0, 2]].T, color=PALETTE[0], linewidth=0.8, zorder=2)
     axes.axhspan(-10, 0, color=TOTAL, alpha=0.22, zorder=0, linewidth=0)
     axes.axhline(0.0, color=INK, linewidth=1.0, zorder=3)
     axes.plot([0, wide], [0, wide], color=TOTAL, linewidth=7, zorder=1.5)  # the rod, longer than the picture
-    normal = {"open": 0.0, "jam": 1.0}.get(what, float(-free[0] / with_slip[0]))
+    normal = {"open": 0.0, "jam": 1.0}.get(what, float(-free[1] / with_slip[1]))
     total = free + normal * with_slip
-    away = 0.035 * wide
-    arrow(axes, np.zeros(2), free, PALETTE[3], "$δu_0$", (away if total[1] < 0 else -away, 0.0))
+    arrow(axes, np.zeros(2), free, PALETTE[3], "$δu_0$", (AWAY if total[0] < 0 else -AWAY, 0.0))
     if normal:
         wrong = what in ("jam", "pull")
-        beside = (away, 0.0) if mu == 1 else (0.0, -2 * away if wrong else 2 * away)
+        beside = (AWAY, 0.0) if mu == 1 else (0.0, -2 * AWAY if wrong else 2 * AWAY)
         arrow(axes, free, total, PALETTE[1], "$δu_c$", beside)
-        above = mu == 1 or wrong
-        arrow(
-            axes, np.zeros(2), total, WRONG if wrong else PALETTE[2], "$du$", (0.0, 2.5 * away if above else -2 * away)
-        )
+        above = (0.0, 2.5 * AWAY if mu == 1 or wrong else -2 * AWAY)
+        arrow(axes, np.zeros(2), total, WRONG if wrong else PALETTE[2], "$du$", above)
     dress(axes, "", "")
     axes.set_aspect("equal")
     axes.set_xlim(-wide, wide)
     axes.set_ylim(-0.4 * wide, 0.65 * wide)
-
-
-def arrow(axes: Axes, start: Vector, end: Vector, colour: str, label: str, shift: tuple[float, float]) -> None:
-    """From and to points given as (normal, tangential), with a label beside its middle."""
-    (y0, x0), (y1, x1) = start, end
-    look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
-    axes.annotate("", (x1, y1), (x0, y0), arrowprops=look, zorder=6)
-    side = "left" if shift[0] > 0 else "right" if shift[0] < 0 else "center"
-    x, y = (x0 + x1) / 2 + shift[0], (y0 + y1) / 2 + shift[1]
-    behind = {"facecolor": PAPER, "alpha": 0.75, "linewidth": 0, "pad": 1.0}
-    axes.text(x, y, label, color=colour, fontsize=11, zorder=5, ha=side, va="center", bbox=behind)
 
 
 # figure 6

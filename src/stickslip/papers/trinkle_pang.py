@@ -26,6 +26,7 @@ from stickslip.problems.rod_and_cube import (
 from stickslip.solvers.contact_modes import jamming_factor, search_modes
 from stickslip.solvers.solve import solve
 from stickslip.view.comparisons import page
+from stickslip.view.contacts import dress_space
 from stickslip.view.figures import INK, PAPER, write
 
 GRID = np.linspace(0.1, 1.0, 20)  # of μ_1 and of μ_2
@@ -161,9 +162,6 @@ def draw(surfaces: dict[tuple[float, bool], Dense], path: str) -> None:
         where = "at the top" if zeta == 2 else "at the bottom"
         reading = "$M^{-1}$ = diag" if inverse else "$M$ = diag"
         axes.set_title(f"rod {where}, ζ = {zeta:g}, {reading}", fontsize=10.5, color=INK)
-        axes.set_xlabel("μ under the cube", color=INK)
-        axes.set_ylabel("μ at the rod", color=INK)
-        axes.set_zlabel("acceleration [m/s²]", color=INK, labelpad=8)
-        axes.view_init(elev=26, azim=38)
+        dress_space(axes, ("μ under the cube", "μ at the rod", "acceleration [m/s²]"), elevation=26, azimuth=38)
         axes.set_box_aspect((1, 1, 0.72), zoom=0.9)
     write(figure, path)
