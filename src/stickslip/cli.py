@@ -146,7 +146,7 @@ def a_picture(ctx: click.Context, option: click.Parameter, path: str | None) -> 
     return path
 
 
-@click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(__version__, prog_name="stickslip")
 def main() -> None:
     """Rigid bodies in frictional contact, as the complementarity problems they are."""
@@ -154,7 +154,7 @@ def main() -> None:
 
 @main.command()
 @click.argument("file")
-@click.option("--method", default="auto", show_default=True, help="A solver by name, such as lemke or nsgs.")
+@click.option("--method", default="auto", help="A solver by name, such as lemke or nsgs.")
 @click.option("--tol", type=float, help="Bound on the residual.  [default: 1e-10, or 1e-8 for friction]")
 @click.option("--save", "target", metavar="PATH", help="Write the answer to a .npz or .h5 file.")
 @click.option(
@@ -214,15 +214,11 @@ def show_all(problem: Any, tol: float | None) -> None:
 @click.option("--resume", "begun", metavar="PATH", help="Go on with the run in this file, instead of a scene.")
 @click.option("--plot", "picture", metavar="PATH", callback=a_picture, help="Draw the run as .png, .pdf or .svg.")
 @click.option(
-    "--what",
-    type=click.Choice(["path", "energy", "impulses", "residual"]),
-    default="path",
-    show_default=True,
-    help="What --plot draws.",
+    "--what", type=click.Choice(["path", "energy", "impulses", "residual"]), default="path", help="What --plot draws."
 )
 @click.option("--keep-going", is_flag=True, help="Go on after a step that is not solved.")
-@click.option("--every", default=1, show_default=True, help="Steps that become one in the trajectory.")
-@click.option("--threads", default=1, show_default=True, help="Threads for thousands of contacts that hang together.")
+@click.option("--every", default=1, help="Steps that become one in the trajectory.")
+@click.option("--threads", default=1, help="Threads for thousands of contacts that hang together.")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -369,7 +365,7 @@ def compare(
 @click.option("--fresh", is_flag=True, help="Begin anew where that file holds another sweep.")
 @click.option("--retry", is_flag=True, help="Run those again that failed.")
 @click.option("--keep", metavar="FOLDER", help="Keep the trajectory of every run.")
-@click.option("--engine", default="threads", show_default=True, help="threads, processes, dask, dask:ADDRESS or mpi.")
+@click.option("--engine", default="threads", help="threads, processes, dask, dask:ADDRESS or mpi.")
 @click.option("--workers", type=int, help="How many runs at a time.  [default: one for each core]")
 @click.option("--csv", metavar="PATH", help="Write the table as text.")
 @click.option(
@@ -447,11 +443,11 @@ def sweep(
 @click.argument("mechanism", metavar="ROBOT.urdf|ROBOT.xml|rod|arm")
 @click.option("--frame", help="The frame whose origin touches.")
 @click.option("--point", metavar="X,Y,Z", help="A point in that frame instead of its origin, in metres.")
-@click.option("--plane", default="z=0", show_default=True, help="The plane it touches, such as z=0 or -x=0.5.")
+@click.option("--plane", default="z=0", help="The plane it touches, such as z=0 or -x=0.5.")
 @click.option("--joint", "joints", multiple=True, metavar="NAME=A:B", help="A range to search, or NAME=A to fix one.")
 @click.option("--touch", metavar="JOINT", help="The joint that puts the point on the plane in each pose.")
 @click.option("--mu", type=float, help="A friction coefficient, to be told how much of the map jams with it.")
-@click.option("--resolution", default=200, show_default=True, help="Values of each parameter.")
+@click.option("--resolution", default=200, help="Values of each parameter.")
 @click.option("--save", "picture", metavar="PATH", callback=a_picture, help="Draw the map as .png, .pdf or .svg.")
 @click.option("--engine", metavar="NAME", help="What computes the map: threads, processes, dask or mpi.")
 @click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
@@ -482,8 +478,8 @@ def jam(
 
 @main.command()
 @click.argument("model", metavar="MODEL.xml|MODEL.urdf")
-@click.option("--seconds", default=2.0, show_default=True, help="How long the simulator runs.")
-@click.option("--engine", type=click.Choice(["mujoco", "pybullet"]), default="mujoco", show_default=True, help="Which.")
+@click.option("--seconds", default=2.0, help="How long the simulator runs.")
+@click.option("--engine", type=click.Choice(["mujoco", "pybullet"]), default="mujoco", help="Which.")
 @click.option("--control", metavar="U,U,...", help="The controls of MuJoCo's actuators, constant.  [default: zeros]")
 @click.option("--settings", is_flag=True, help="Compare settings of MuJoCo that bring its contacts closer to the law.")
 @click.option("--floating", is_flag=True, help="The base of a URDF is free.")
@@ -523,9 +519,9 @@ def audit(
 
 @main.command()
 @click.argument("world", metavar="SCENE.yaml|peg")
-@click.option("--radius", type=float, default=1.0, show_default=True, help="Of the peg.")
-@click.option("--depth", type=float, default=4.0, show_default=True, help="Of the peg in its hole, in the same unit.")
-@click.option("--mu", type=float, default=0.3, show_default=True, help="Friction of the peg.")
+@click.option("--radius", type=float, default=1.0, help="Of the peg.")
+@click.option("--depth", type=float, default=4.0, help="Of the peg in its hole, in the same unit.")
+@click.option("--mu", type=float, default=0.3, help="Friction of the peg.")
 @click.option("--body", help="The body of a scene that is pushed, at its centre of mass.")
 @click.option("--base", metavar="F,F,F,T,T,T", help="A force and a torque, in newtons and newton metres.")
 @click.option("--across", metavar="F,F,F,T,T,T", help="What is added to it x times.")
@@ -559,8 +555,8 @@ def push(
 
 @main.command()
 @click.argument("files", nargs=-1, metavar="[SCENE.yaml|RUN.h5...|ROBOT.urdf [RUN.h5...]|MODEL.xml [RUN.h5...]]")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Another opens it to others, who need its token.")
-@click.option("--port", default=8080, show_default=True, help="The next that is free where it is taken.")
+@click.option("--host", default="127.0.0.1", help="Another opens it to others, who need its token.")
+@click.option("--port", default=8080, help="The next that is free where it is taken.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--keep", is_flag=True, help="Stay when the last tab is closed.")
 @click.option("--floating", is_flag=True, help="The base of a URDF is free.")
@@ -634,9 +630,8 @@ def paper(ctx: click.Context, name: str | None, figure: str | None) -> None:
 
 @main.command()
 @click.option(
-    "--figure", default="stickslip-demo.png", show_default=True, metavar="PATH", callback=a_picture,
-    help="Where the picture goes.",
-)  # fmt: skip
+    "--figure", default="stickslip-demo.png", metavar="PATH", callback=a_picture, help="Where the picture goes."
+)
 @click.option("--problems", is_flag=True, help="Instead of the box, solve a set of complementarity problems.")
 @click.option("--seed", type=int, help="For the random ones of --problems.  [default: 0]")
 @click.pass_context
