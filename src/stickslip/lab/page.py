@@ -36,8 +36,7 @@ from stickslip.scene.model import Kind
 from stickslip.scene.values import rotated
 from stickslip.solvers.solve import METHODS
 from stickslip.view.figures import COLOUR, INK, NAME
-from stickslip.view.solids import MESHES, View, along, placed, rgb
-from stickslip.view.trajectories import PALETTE
+from stickslip.view.solids import MESHES, View, placed, rgb, rods
 
 SLOW = 0.3  # seconds between two drawings of strips, paths and numbers
 PATH_POINTS, PATHS = 150, 12  # of a path, and bodies that have one
@@ -412,10 +411,8 @@ class Page:
             return
         state = frame.states[0]
         grip = state.position[pull.body] + rotated(state.quaternion[pull.body], pull.grip)
-        way = (pull.target - grip)[None]
-        half, thin = float(np.linalg.norm(way)) / 2, 0.006 * self.session.view.radius
-        scale, colour = np.array([[thin, thin, half]]), np.array([[38, 50, 63]])
-        self.spring.show((grip + pull.target)[None] / 2, along(way), scale, colour)
+        found = rods(grip[None], pull.target[None], 0.006 * self.session.view.radius)
+        self.spring.show(*found, np.array([[38, 50, 63]]))
 
     def _look(self, frame: Frame) -> Look:
         radius = self.session.view.radius

@@ -171,6 +171,14 @@ def along(direction: Floats) -> Floats:
     return turn / np.linalg.norm(turn, axis=1, keepdims=True)
 
 
+def rods(start: Floats, end: Floats, thin: float | Floats) -> tuple[Floats, Floats, Floats]:
+    """Positions, quaternions and scales of tubes of this radius between places (n, 3)."""
+    way = end - start
+    half = np.linalg.norm(way, axis=1) / 2
+    thick = np.broadcast_to(thin, half.shape)
+    return (start + end) / 2, along(way), np.column_stack([thick, thick, half])
+
+
 def ball_about(places: list[Floats], reach: float) -> View:
     """A ball about places (n, 3) of things that reach so far."""
     points = np.concatenate(places or [np.zeros((0, 3))])
