@@ -334,7 +334,7 @@ class Page:
                     self.server, f"/world/{k}/{mesh}", meshes[mesh], self._draggable(own) if k == 0 else None, **look
                 )
                 place, turn = placed(own, frame.states[k])
-                ghostly = np.tile(rgb(charts.ghost_colour(k)), (len(own.body), 1))
+                ghostly = np.tile(rgb(charts.track_colour(k)), (len(own.body), 1))
                 batch.show(place, turn, own.scale, ghostly if k else solids.tints[own.body])
                 self.bodies[k, mesh] = batch, own
         self.origin.visible = "square" not in parts.mesh  # without a ground it says where z points
@@ -502,11 +502,11 @@ class Page:
             self.series = [(track.name, track.strips()) for track in session.tracks]
             self.apart = [distance(session, k) for k in range(1, len(session.tracks))]
         self.times = charts.span(self.series, frame.time)
-        count = len(charts.panels_of(self.series, self.apart))
+        tol = session.first.header.tol
+        count = len(charts.panels_of(self.series, self.apart, tol))
         if count != self.panels:
             self.panels = count
             self.panel.set_height(STRIPS_TOP + charts.tall(count) * STRIPS_WIDE / charts.WIDE)
-        tol = session.first.header.tol
         self.strips.handle.content = charts.chart(self.series, self.apart, tol, frame.time, self.strips.script)
 
     def _draw_paths(self, frame: Frame) -> None:
@@ -526,8 +526,7 @@ class Page:
             pairs = pairs[np.isfinite(pairs).all(axis=(1, 2))]
             if len(pairs):
                 line.points = pairs.astype(np.float32)
-                colour = rgb(PALETTE[0] if k == 0 else charts.ghost_colour(k))
-                line.colors = np.array(colour, np.uint8)
+                line.colors = np.array(rgb(charts.track_colour(k)), np.uint8)
                 line.visible = True
 
 
