@@ -53,10 +53,8 @@ class Task:
         measured: dict[str, Any] = {}
         reason = ""
         if self.random:
-            parameters = {
-                **parameters,
-                RNG: np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,))),
-            }
+            sequence = np.random.SeedSequence(self.seed, spawn_key=(number,))
+            parameters = {**parameters, RNG: np.random.default_rng(sequence)}
         try:
             result = self.function(**self.fixed, **parameters)
             if self.keep and not hasattr(result, "save"):
