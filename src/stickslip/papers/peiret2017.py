@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -31,7 +32,6 @@ from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
-from stickslip.scene.materials import Material
 from stickslip.scene.scene import Scene
 from stickslip.solvers.judice_pires import JudicePires
 from stickslip.solvers.lemke import Lemke
@@ -106,16 +106,9 @@ def cube(springs: bool = True) -> Scene:
     """The cube of table 1 on the ground."""
     scene = Scene()
     scene.add_plane(name="ground", friction=1.0)
-    material = Material(**SPRINGS) if springs else None
-    scene.add_box(
-        1.0,
-        name="cube",
-        mass=1.0,
-        position=(0, 0, 0.5),
-        velocity=(0, 5, 0),
-        spin=(0, 0, 2 * math.pi),
-        material=material,
-    )
+    surface: dict[str, Any] = SPRINGS if springs else {}
+    moving: dict[str, Any] = {"velocity": (0, 5, 0), "spin": (0, 0, 2 * math.pi)}
+    scene.add_box(1.0, name="cube", mass=1.0, position=(0, 0, 0.5), **moving, **surface)
     return scene
 
 
