@@ -210,29 +210,23 @@ def wholes(least: int, most: int = MOST) -> Kind:
 count = wholes(1)  # how many: at least one
 
 
-def numbers(owner: str, field: str, value: Any, counts: tuple[int, ...], expected: str) -> tuple[float, ...]:
-    """As many finite numbers as one of `counts` says."""
+def numbers(
+    owner: str, field: str, value: Any, counts: tuple[int, ...], expected: str, each: Callable[..., float] = number
+) -> tuple[float, ...]:
+    """As many finite numbers of a kind as one of `counts` says."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, tuple | list) or len(value) not in counts:
         raise Refused(owner, field, value, expected)
     try:
-        return tuple(number(owner, field, each, expected) for each in value)
+        return tuple(each(owner, field, item, expected) for item in value)
     except Refused as refused:
         raise Refused(owner, field, value, refused.expected) from None
 
 
-def several(size: int, expected: str, each: Kind = number) -> Kind:
+def several(size: int, expected: str, each: Callable[..., float] = number) -> Kind:
     """So many numbers of a kind, as a tuple."""
-
-    def kind(owner: str, field: str, value: Any) -> tuple[float, ...]:
-        found = numbers(owner, field, value, (size,), expected)
-        try:
-            return tuple(each(owner, field, item) for item in found)
-        except Refused:
-            raise Refused(owner, field, value, expected) from None
-
-    return kind
+    return lambda owner, field, value: numbers(owner, field, value, (size,), expected, each)
 
 
 # arrays: float64 in C order

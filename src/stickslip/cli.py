@@ -8,7 +8,7 @@ import sys
 import textwrap
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -68,26 +68,26 @@ class OneSentence(click.Group):
             sys.stdout.flush()  # a full disk is to be known here, not when Python ends
             return result
         except InputError as error:
-            end(ctx, str(error), BAD_INPUT)
+            end(str(error), BAD_INPUT)
         except click.UsageError as error:
             command = error.ctx.command_path if error.ctx is not None else ctx.command_path
-            end(ctx, f"{short(error.format_message())} ({command} --help lists what there is)", BAD_INPUT)
+            end(f"{short(error.format_message())} ({command} --help lists what there is)", BAD_INPUT)
         except UNSOLVED as error:
-            end(ctx, str(error), NOT_SOLVED)
+            end(str(error), NOT_SOLVED)
         except MemoryError:
-            end(ctx, "there is not enough memory for this", BAD_INPUT)
+            end("there is not enough memory for this", BAD_INPUT)
         except KeyboardInterrupt as stopped:
-            end(ctx, told_of(stopped), STOPPED)
+            end(told_of(stopped), STOPPED)
 
 
-def end(ctx: click.Context, sentence: str, code: int) -> None:
+def end(sentence: str, code: int) -> NoReturn:
     """End the command with a sentence."""
     try:
         sys.stdout.flush()
     except OSError:
         silence(sys.stdout)
     click.echo(f"stickslip: {sentence}", err=True)
-    ctx.exit(code)
+    sys.exit(code)
 
 
 def told_of(stopped: KeyboardInterrupt) -> str:
@@ -146,7 +146,7 @@ def a_picture(ctx: click.Context, option: click.Parameter, path: str | None) -> 
     return path
 
 
-@click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(__version__, prog_name="stickslip")
 def main() -> None:
     """Rigid bodies in frictional contact, as the complementarity problems they are."""
@@ -154,14 +154,13 @@ def main() -> None:
 
 @main.command()
 @click.argument("file")
-@click.option("--method", default="auto", show_default=True, help="A solver by name, such as lemke or nsgs.")
+@click.option("--method", default="auto", help="A solver by name, such as lemke or nsgs.")
 @click.option("--tol", type=float, help="Bound on the residual.  [default: 1e-10, or 1e-8 for friction]")
 @click.option("--save", "target", metavar="PATH", help="Write the answer to a .npz or .h5 file.")
 @click.option(
     "--all", "every", is_flag=True, help="Look for every solution; of friction problems over patches a search."
 )
-@click.pass_context
-def solve(ctx: click.Context, file: str, method: str, tol: float | None, target: str | None, every: bool) -> None:
+def solve(file: str, method: str, tol: float | None, target: str | None, every: bool) -> None:
     """Solve the problem in FILE: FCLIB, LCP, mixed LCP or box layout, HDF5.
 
     Exit code 0: solved to the tolerance. 1: not solved. 2: bad input.
@@ -180,12 +179,12 @@ def solve(ctx: click.Context, file: str, method: str, tol: float | None, target:
         show_all(problem, tol)
         return
     answer = solve_problem(problem, method=method, tol=tol)
-    show_answer(terminal(), repr(problem), answer)
+    show_answer(repr(problem), answer)
     if target is not None:
         save_answer(answer, target)
         click.echo(f"answer written to {target}")
     if not answer.solved:
-        ctx.exit(NOT_SOLVED)
+        sys.exit(NOT_SOLVED)
 
 
 def show_all(problem: Any, tol: float | None) -> None:
@@ -214,19 +213,12 @@ def show_all(problem: Any, tol: float | None) -> None:
 @click.option("--resume", "begun", metavar="PATH", help="Go on with the run in this file, instead of a scene.")
 @click.option("--plot", "picture", metavar="PATH", callback=a_picture, help="Draw the run as .png, .pdf or .svg.")
 @click.option(
-    "--what",
-    type=click.Choice(["path", "energy", "impulses", "residual"]),
-    default="path",
-    show_default=True,
-    help="What --plot draws.",
+    "--what", type=click.Choice(["path", "energy", "impulses", "residual"]), default="path", help="What --plot draws."
 )
 @click.option("--keep-going", is_flag=True, help="Go on after a step that is not solved.")
-@click.option("--every", default=1, show_default=True, help="Steps that become one in the trajectory.")
-@click.option("--threads", default=1, show_default=True, help="Threads for thousands of contacts that hang together.")
-@click.pass_context
+@click.option("--every", default=1, help="Steps that become one in the trajectory.")
+@click.option("--threads", default=1, help="Threads for thousands of contacts that hang together.")
 def run(
-    ctx: click.Context,
-    /,
     scene: str | None,
     target: str | None,
     begun: str | None,
@@ -249,7 +241,7 @@ def run(
             raise InputError("run: SCENE.yaml is missing, expected the name of a scene file, or --resume")
         else:
             trajectory = run_scene(scene, target, threads, **given)
-    show_run(terminal(), begun or scene or "", trajectory)
+    show_run(begun or scene or "", trajectory)
     click.echo("")
     if target is not None or begun is not None:
         click.echo(f"trajectory written to {begun or target}")
@@ -258,7 +250,7 @@ def run(
         click.echo(f"{what} drawn in {picture}")
     if trajectory.failures.size:
         first, count = int(trajectory.failures[0]), trajectory.failures.size
-        end(ctx, f"{count} of {len(trajectory)} steps were not solved, the first is {first}", NOT_SOLVED)
+        end(f"{count} of {len(trajectory)} steps were not solved, the first is {first}", NOT_SOLVED)
 
 
 def go_on(
@@ -308,10 +300,7 @@ def run_scene(
 @click.option("--engine", metavar="NAME", help="Run all at once: threads, processes, dask or mpi.")
 @click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
 @click.option("--keep", metavar="FOLDER", help="Keep what is done; the same command goes on from it.")
-@click.pass_context
 def compare(
-    ctx: click.Context,
-    /,
     scene: str,
     friction: str,
     dts: str | None,
@@ -343,7 +332,7 @@ def compare(
     report_progress("")
     show_comparison(comparison)
     draw("paths and errors", comparison, "comparisons.draw_comparison", figure)
-    end_if_failed(ctx, comparison)
+    end_if_failed(comparison)
 
 
 @main.command()
@@ -369,17 +358,14 @@ def compare(
 @click.option("--fresh", is_flag=True, help="Begin anew where that file holds another sweep.")
 @click.option("--retry", is_flag=True, help="Run those again that failed.")
 @click.option("--keep", metavar="FOLDER", help="Keep the trajectory of every run.")
-@click.option("--engine", default="threads", show_default=True, help="threads, processes, dask, dask:ADDRESS or mpi.")
+@click.option("--engine", default="threads", help="threads, processes, dask, dask:ADDRESS or mpi.")
 @click.option("--workers", type=int, help="How many runs at a time.  [default: one for each core]")
 @click.option("--csv", metavar="PATH", help="Write the table as text.")
 @click.option(
     "--plot", "picture", metavar="PATH", callback=a_picture, help="Draw it: one measure over one or two parameters."
 )
 @click.option("--map", "as_map", is_flag=True, help="Draw --plot as a map over two parameters.")
-@click.pass_context
 def sweep(
-    ctx: click.Context,
-    /,
     scene: str,
     vary: tuple[str, ...],
     measures: tuple[str, ...],
@@ -427,7 +413,7 @@ def sweep(
             found = sweep_scene(loaded, over, measure=measures or None, out=out, **given, **fixed)
     except SweepStopped as stopped:
         where = "" if out is None else f"; they are in {out}, and the same command goes on from there"
-        end(ctx, f"{stopped}{where}", STOPPED)
+        end(f"{stopped}{where}", STOPPED)
     show_sweep(found)
     if csv is not None:
         found.save_csv(csv)
@@ -440,18 +426,18 @@ def sweep(
     if found.failed.size:
         first = int(found.failed[0])
         said = f"{found.failed.size} of {len(found)} runs failed, the first is run {first}: {found.reason(first)}"
-        end(ctx, said, NOT_SOLVED)
+        end(said, NOT_SOLVED)
 
 
 @main.command()
 @click.argument("mechanism", metavar="ROBOT.urdf|ROBOT.xml|rod|arm")
 @click.option("--frame", help="The frame whose origin touches.")
 @click.option("--point", metavar="X,Y,Z", help="A point in that frame instead of its origin, in metres.")
-@click.option("--plane", default="z=0", show_default=True, help="The plane it touches, such as z=0 or -x=0.5.")
+@click.option("--plane", default="z=0", help="The plane it touches, such as z=0 or -x=0.5.")
 @click.option("--joint", "joints", multiple=True, metavar="NAME=A:B", help="A range to search, or NAME=A to fix one.")
 @click.option("--touch", metavar="JOINT", help="The joint that puts the point on the plane in each pose.")
 @click.option("--mu", type=float, help="A friction coefficient, to be told how much of the map jams with it.")
-@click.option("--resolution", default=200, show_default=True, help="Values of each parameter.")
+@click.option("--resolution", default=200, help="Values of each parameter.")
 @click.option("--save", "picture", metavar="PATH", callback=a_picture, help="Draw the map as .png, .pdf or .svg.")
 @click.option("--engine", metavar="NAME", help="What computes the map: threads, processes, dask or mpi.")
 @click.option("--workers", type=int, help="How many of them.  [default: as many as there are cores]")
@@ -482,8 +468,8 @@ def jam(
 
 @main.command()
 @click.argument("model", metavar="MODEL.xml|MODEL.urdf")
-@click.option("--seconds", default=2.0, show_default=True, help="How long the simulator runs.")
-@click.option("--engine", type=click.Choice(["mujoco", "pybullet"]), default="mujoco", show_default=True, help="Which.")
+@click.option("--seconds", default=2.0, help="How long the simulator runs.")
+@click.option("--engine", type=click.Choice(["mujoco", "pybullet"]), default="mujoco", help="Which.")
 @click.option("--control", metavar="U,U,...", help="The controls of MuJoCo's actuators, constant.  [default: zeros]")
 @click.option("--settings", is_flag=True, help="Compare settings of MuJoCo that bring its contacts closer to the law.")
 @click.option("--floating", is_flag=True, help="The base of a URDF is free.")
@@ -523,9 +509,9 @@ def audit(
 
 @main.command()
 @click.argument("world", metavar="SCENE.yaml|peg")
-@click.option("--radius", type=float, default=1.0, show_default=True, help="Of the peg.")
-@click.option("--depth", type=float, default=4.0, show_default=True, help="Of the peg in its hole, in the same unit.")
-@click.option("--mu", type=float, default=0.3, show_default=True, help="Friction of the peg.")
+@click.option("--radius", type=float, default=1.0, help="Of the peg.")
+@click.option("--depth", type=float, default=4.0, help="Of the peg in its hole, in the same unit.")
+@click.option("--mu", type=float, default=0.3, help="Friction of the peg.")
 @click.option("--body", help="The body of a scene that is pushed, at its centre of mass.")
 @click.option("--base", metavar="F,F,F,T,T,T", help="A force and a torque, in newtons and newton metres.")
 @click.option("--across", metavar="F,F,F,T,T,T", help="What is added to it x times.")
@@ -559,8 +545,8 @@ def push(
 
 @main.command()
 @click.argument("files", nargs=-1, metavar="[SCENE.yaml|RUN.h5...|ROBOT.urdf [RUN.h5...]|MODEL.xml [RUN.h5...]]")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Another opens it to others, who need its token.")
-@click.option("--port", default=8080, show_default=True, help="The next that is free where it is taken.")
+@click.option("--host", default="127.0.0.1", help="Another opens it to others, who need its token.")
+@click.option("--port", default=8080, help="The next that is free where it is taken.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--keep", is_flag=True, help="Stay when the last tab is closed.")
 @click.option("--floating", is_flag=True, help="The base of a URDF is free.")
@@ -606,8 +592,7 @@ def export(run: str, page: str, ghosts: tuple[str, ...], model: str | None) -> N
 @main.command()
 @click.argument("name", required=False)
 @click.option("--figure", metavar="PATH", help="Where the picture goes.  [default: NAME.png]")
-@click.pass_context
-def paper(ctx: click.Context, name: str | None, figure: str | None) -> None:
+def paper(name: str | None, figure: str | None) -> None:
     """Make a figure or table of a paper again; without NAME, list them.
 
     Exit code 1 if a number is not met to its tolerance.
@@ -629,18 +614,16 @@ def paper(ctx: click.Context, name: str | None, figure: str | None) -> None:
     if picture is not None:
         click.echo(f"drawn in {picture}")
     if report.failed:
-        end(ctx, f"not met: {'; '.join(check.what for check in report.failed)}", NOT_SOLVED)
+        end(f"not met: {'; '.join(check.what for check in report.failed)}", NOT_SOLVED)
 
 
 @main.command()
 @click.option(
-    "--figure", default="stickslip-demo.png", show_default=True, metavar="PATH", callback=a_picture,
-    help="Where the picture goes.",
-)  # fmt: skip
+    "--figure", default="stickslip-demo.png", metavar="PATH", callback=a_picture, help="Where the picture goes."
+)
 @click.option("--problems", is_flag=True, help="Instead of the box, solve a set of complementarity problems.")
 @click.option("--seed", type=int, help="For the random ones of --problems.  [default: 0]")
-@click.pass_context
-def demo(ctx: click.Context, figure: str, problems: bool, seed: int | None) -> None:
+def demo(figure: str, problems: bool, seed: int | None) -> None:
     """A box slides and spins under eight formulations of friction: a table and a picture.
 
     Exit code 1 if a step, or a problem that has a solution, is not solved.
@@ -648,14 +631,13 @@ def demo(ctx: click.Context, figure: str, problems: bool, seed: int | None) -> N
     if seed is not None and not problems:
         raise InputError(f"demo: --seed is {seed}, and the box has nothing random, expected --problems with it")
     if problems:
-        solve_problems(ctx, figure, seed or 0)
+        solve_problems(figure, seed or 0)
     else:
-        slide_box(ctx, figure)
+        slide_box(figure)
 
 
 @main.command()
-@click.pass_context
-def doctor(ctx: click.Context) -> None:
+def doctor() -> None:
     """What is installed, where compiled kernels come from, and a test of a second.
 
     Exit code 1 if the test fails.
@@ -670,10 +652,10 @@ def doctor(ctx: click.Context) -> None:
     right, told = look.self_test()
     click.echo(f"self-test: {told}")
     if not right:
-        ctx.exit(NOT_SOLVED)
+        sys.exit(NOT_SOLVED)
 
 
-def slide_box(ctx: click.Context, figure: str) -> None:
+def slide_box(figure: str) -> None:
     from stickslip import demo as show
     from stickslip.view.comparisons import draw_comparison
 
@@ -688,10 +670,10 @@ def slide_box(ctx: click.Context, figure: str) -> None:
     comparison.outcomes[0].run.export(page, [each.run for each in comparison.outcomes[1:4]])
     click.echo(f"Four of the runs replay in {page}: open it in a browser.")
     click.echo("stickslip view runs scenes live in the browser, with a tour to start with.")
-    end_if_failed(ctx, comparison)
+    end_if_failed(comparison)
 
 
-def solve_problems(ctx: click.Context, figure: str, seed: int) -> None:
+def solve_problems(figure: str, seed: int) -> None:
     from stickslip import demo as show
 
     examples = show.examples(seed)
@@ -703,13 +685,13 @@ def solve_problems(ctx: click.Context, figure: str, seed: int) -> None:
     report_progress(f"drawing {figure}")
     show.draw(outcomes[-1], figure)
     report_progress("")
-    show_outcomes(terminal(), outcomes)
+    show_outcomes(outcomes)
     click.echo("Each was solved twice and the second run timed, so that compilation is left out.")
     click.echo(several)
     click.echo(f"The pile of balls and its contact forces are drawn in {figure}")
     failed = [outcome.example.name for outcome in outcomes if not outcome.as_expected]
     if failed:
-        end(ctx, f"not solved, although there is a solution: {'; '.join(failed)}", NOT_SOLVED)
+        end(f"not solved, although there is a solution: {'; '.join(failed)}", NOT_SOLVED)
 
 
 # what is given
@@ -859,10 +841,10 @@ def by_name(joints: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     return found
 
 
-def end_if_failed(ctx: click.Context, comparison: Comparison) -> None:
+def end_if_failed(comparison: Comparison) -> None:
     if comparison.failed:
         counts = (f"{outcome.failures} of {outcome.name}, dt {outcome.dt:g}" for outcome in comparison.failed)
-        end(ctx, f"steps were not solved: {'; '.join(counts)}", NOT_SOLVED)
+        end(f"steps were not solved: {'; '.join(counts)}", NOT_SOLVED)
 
 
 # what is drawn and printed
@@ -891,7 +873,7 @@ def show_table(headings: str, rows: list[tuple[str, ...]]) -> None:
     click.echo("\n".join(["", lines[0], "─" * len(lines[0]), *lines[1:]]))
 
 
-def show_run(console: Console, scene: str, trajectory: Trajectory) -> None:
+def show_run(scene: str, trajectory: Trajectory) -> None:
     import numpy as np
     from rich.table import Table
     from rich.text import Text
@@ -913,7 +895,7 @@ def show_run(console: Console, scene: str, trajectory: Trajectory) -> None:
         table.add_row("accuracy", Text(trajectory.accuracy))
     table.add_row("energy", f"{energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end")
     table.add_row("time", f"{duration(float(np.median(trajectory.seconds)))} a step (median; the first run compiles)")
-    console.print(table)
+    terminal().print(table)
     show_bodies(trajectory, [int(body) for body in moving])
 
 
@@ -1006,10 +988,12 @@ def show_jam_map(found: JamMap, mu: float | None) -> None:
 
 
 def show_report(report: Report) -> None:
+    import numpy as np
+
     click.echo(f"{report.title} ({report.columns})")
     rows: list[tuple[str, ...]] = []
     for check in report.checks:
-        ours, known = (" ".join(fixed(v, report.digits) for v in values) for values in (check.ours, check.known))
+        ours, known = (" ".join(fixed(v, report.digits) for v in np.ravel(each)) for each in (check.ours, check.known))
         tolerance = "-" if check.tolerance is None else f"{check.tolerance:.0e}" if check.tolerance else "exact"
         apart = f"{check.difference:.1e}" + ("" if check.holds else " !")
         rows.append((check.what, ours, known, apart, tolerance))
@@ -1025,7 +1009,7 @@ def fixed(value: float, digits: int) -> str:
     return text if text.strip("-0.") else text.lstrip("-")
 
 
-def show_outcomes(console: Console, outcomes: list[Solved]) -> None:
+def show_outcomes(outcomes: list[Solved]) -> None:
     from rich import box
     from rich.table import Table
 
@@ -1044,10 +1028,10 @@ def show_outcomes(console: Console, outcomes: list[Solved]) -> None:
             f"{answer.residual:.1e}",
             duration(answer.seconds),
         )
-    console.print(table)
+    terminal().print(table)
 
 
-def show_answer(console: Console, problem: str, answer: Solution) -> None:
+def show_answer(problem: str, answer: Solution) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -1062,7 +1046,7 @@ def show_answer(console: Console, problem: str, answer: Solution) -> None:
     table.add_row("residual", f"{answer.residual:.1e} (tol {answer.solver.tol:.0e})")
     table.add_row("iterations", str(answer.iterations))
     table.add_row("time", f"{duration(answer.seconds)} (the first run of a method compiles it)")
-    console.print(table)
+    terminal().print(table)
 
 
 def duration(seconds: float) -> str:
@@ -1073,18 +1057,18 @@ def duration(seconds: float) -> str:
 
 def save_answer(answer: Solution, path: str) -> None:
     """x, y and how they were found. The file appears complete or not at all."""
-    import h5py
     import numpy as np
+
+    from stickslip.problems.files import made_whole
 
     names = ("x", "y", "status", "residual", "iterations", "seconds", "method")
     fields = {name: getattr(answer, name) for name in names} | {"status": answer.status.name}
-    with replacing(path) as temporary:
-        if path.endswith(".npz"):
+    if path.endswith(".npz"):
+        with replacing(path) as temporary:
             np.savez(temporary, **fields)
-        else:
-            with h5py.File(temporary, "x") as file:
-                for name, value in fields.items():
-                    file[name] = value
+    else:
+        with made_whole(path) as file:
+            file.update(fields)
 
 
 def report_progress(text: str) -> None:

@@ -87,7 +87,7 @@ def extra(owner: str, module: str, name: str, wanted: str) -> Any:
     """A module that an extra of the installation brings, or the sentence that it is missing."""
     try:
         return import_module(module)
-    except ModuleNotFoundError:
+    except ImportError:  # also of what it needs itself, such as the libraries of MPI
         raise InputError(f"{owner}: {name} is missing, expected the extra: pip install 'stickslip[{wanted}]'") from None
 
 

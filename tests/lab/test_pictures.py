@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.lab import charts
-from stickslip.lab.anchors import scene_anchor, scene_touch
+from stickslip.lab.anchors import scene_anchor, touch_of
 from stickslip.lab.jam import Desk, arm_mechanism, cones, rod_mechanism, share
 from stickslip.lab.marks import STATE_COLOURS, Look, joint_forces, marked, usual_force
 from stickslip.lab.ranges import in_words, load_range, step_determinacy
@@ -205,7 +205,7 @@ def test_the_cone_of_a_contact_of_a_scene_is_that_of_friction_coupling():
         session.step(1).result(60)
         track, i = session.first, session.frame.instant
         coupling = track.coupling(i, 0)
-        anchor = scene_anchor(track.world, track.model, track.state(i - 1), scene_touch(session.frame.contacts, 0))
+        anchor = scene_anchor(track.world, track.model, track.state(i - 1), touch_of(scene, session.frame.contacts, 0))
     assert coupling.mu_jam == pytest.approx(4 / 3, rel=0.02)  # slender, but not infinitely
     alone = Desk(anchor.mechanism(["turn y"]), np.zeros(1)).coupling()
     assert alone.mu_jam == pytest.approx(coupling.mu_jam, rel=1e-6)  # by rows of its own, and nothing else touches

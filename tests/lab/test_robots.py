@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import stickslip as ss
 from stickslip.cli import main
 from stickslip.engine.names import formulation
-from stickslip.lab.anchors import frame_touch, frames_of, robot_anchor, robot_touch, scene_anchor, scene_touch
+from stickslip.lab.anchors import frame_touch, frames_of, robot_anchor, scene_anchor, touch_of
 from stickslip.lab.jam import Desk
 from stickslip.lab.jam_tab import anchor_of
 from stickslip.lab.opening import loaded_runs, opened_files
@@ -299,9 +299,9 @@ def test_the_contact_of_a_robot_jams_as_that_of_a_scene(model_of):
             track, table = session.first, session.frame.contacts
             couplings.append(track.coupling(1, 0))
             if world is scene:
-                anchors.append(scene_anchor(track.world, track.model, track.moment(0), scene_touch(table, 0)))
+                anchors.append(scene_anchor(track.world, track.model, track.moment(0), touch_of(scene, table, 0)))
             else:
-                anchors.append(robot_anchor(track.world, track.moment(0), robot_touch(model, table, 0)))
+                anchors.append(robot_anchor(track.world, track.moment(0), touch_of(model, table, 0)))
     values = [0.3, -0.4]
     for names in (["turn x", "turn y"], ["turn z", "turn x"]):
         desks = [Desk(anchor.mechanism(names), np.array(values)) for anchor in anchors]
@@ -324,7 +324,7 @@ def test_joints_of_a_scene_are_coordinates_of_its_pose():
     with Session(scene, Settings(dt=1e-3)) as session:
         session.step(2).result(60)
         track, table = session.first, session.frame.contacts
-        anchor = scene_anchor(track.world, track.model, track.moment(1), scene_touch(table, 0))
+        anchor = scene_anchor(track.world, track.model, track.moment(1), touch_of(scene, table, 0))
         assert [each.name for each in anchor.coordinates] == ["pivot"]  # it cannot be turned about the contact
         turned = anchor.moment(["pivot"], [0.3])
         assert np.allclose(anchor.read(["pivot"], turned), [0.3])

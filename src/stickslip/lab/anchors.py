@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,7 @@ TURN = np.pi / 2  # how far a map turns a body each way   [rad]
 RESOLUTION = 32  # values of a parameter of a map
 JOINTED = 16  # values of a parameter of the map of a scene with joints, whose rows are those of the engine
 SLIDE = 0.5  # how far a map moves a slider of a scene each way   [m]
+INVERSE = np.array([1.0, -1.0, -1.0, -1.0])  # times a quaternion: the turn back
 
 
 class Touch(NamedTuple):
@@ -54,6 +56,10 @@ class Touch(NamedTuple):
     b: int  # the normal points from b to a
     point: Floats  # (3,)   [m]
     frame: Floats  # (3, 3)   n, t, o as rows
+
+    def gap(self, sides: Floats) -> float:
+        """From the point (2, 3) as it is fixed to a, and as it is to b."""
+        return float(self.frame[0] @ (sides[0] - sides[1]))
 
 
 class Coordinate(NamedTuple):
@@ -113,19 +119,23 @@ class Anchor:
         return Mechanism(self.touch.name, family, self.place, resolution=self.resolution)
 
 
-def tangents(normal: Floats, tangent: Floats) -> Floats:
-    return np.array([normal, tangent, np.cross(normal, tangent)])
+def touch_of(world: Any, table: ContactTable, row: int) -> Touch:
+    """A contact of a step, between two bodies of a scene or two geoms of a robot."""
+    a, b = int(table.body_a[row]), int(table.body_b[row])
+    if isinstance(world, LoadedModel):
+        a, b = world.model.geom_bodyid[[a, b]].tolist()
+    normal, tangent = table.normal[row], table.tangent[row]
+    return Touch(table.name(row), a, b, table.point[row], np.array([normal, tangent, np.cross(normal, tangent)]))
 
 
 def turned(quaternion: Floats, by: Rotation) -> Floats:
-    """Quaternions (n, 4) turned in space."""
-    turn = np.roll(by.as_quat(), 1)
-    return product(np.tile(turn, (len(quaternion), 1)), quaternion)
+    """Quaternions (..., 4) turned in space."""
+    return product(np.roll(by.as_quat(), 1), quaternion)
 
 
 def angle_about(now: Floats, base: Floats, axis: Floats) -> float:
     """How far a body has turned about an axis in space, from one quaternion to the other."""
-    relative = product(now[None], base[None] * [1.0, -1.0, -1.0, -1.0])[0]
+    relative = product(now, INVERSE * base)
     return float(Rotation.from_quat(np.roll(relative, -1)).as_rotvec() @ axis)
 
 
@@ -146,12 +156,6 @@ def turn_coordinates(
 # of a scene
 
 
-def scene_touch(table: ContactTable, row: int) -> Touch:
-    """Of a contact of a step."""
-    frame = tangents(table.normal[row], table.tangent[row])
-    return Touch(table.name(row), int(table.body_a[row]), int(table.body_b[row]), table.point[row], frame)
-
-
 def scene_anchor(scene: Scene, model: Model, base: State, touch: Touch) -> Anchor:
     parts = [group_of(model, body) for body in (touch.a, touch.b) if model.kind[body] == Kind.FREE]
     if not parts:
@@ -168,9 +172,9 @@ def scene_anchor(scene: Scene, model: Model, base: State, touch: Touch) -> Ancho
     )  # fmt: skip
 
 
-def fixed_to(base: State, body: int, point: Floats) -> Floats:
-    """A point in the axes of a body."""
-    return rotated(base.quaternion[body] * [1.0, -1.0, -1.0, -1.0], point - base.position[body])
+def fixed_to(base: State, body: Any, point: Floats) -> Floats:
+    """A point in the axes of a body, or of several."""
+    return rotated(INVERSE * base.quaternion[body], point - base.position[body])
 
 
 def group_of(model: Model, body: int, without: int = -1) -> Integers:
@@ -227,11 +231,11 @@ def scene_joints(model: Model, base: State, body: int, group: Integers, names: t
         ]
         if sides:
             side, sign = min(sides, key=lambda each: body in each[0])  # the contact stays where that is possible
-            found.append(scene_joint(model, base, int(j), side, sign)._replace(name=names[j]))
+            found.append(scene_joint(names[j], model, base, int(j), side, sign))
     return found
 
 
-def scene_joint(model: Model, base: State, j: int, side: Integers, sign: float) -> Coordinate:
+def scene_joint(name: str, model: Model, base: State, j: int, side: Integers, sign: float) -> Coordinate:
     a, b, slides = int(model.joint_a[j]), int(model.joint_b[j]), model.joint[j] == Joint.SLIDER
 
     def frame(state: State) -> tuple[Floats, Floats]:
@@ -254,19 +258,16 @@ def scene_joint(model: Model, base: State, j: int, side: Integers, sign: float) 
             ends = [s.position[a] + rotated(s.quaternion[a], model.joint_anchor_a[j]) for s in (state, base)]
             axis_0, point_0 = frame(base)
             return float((ends[0] - point) @ axis - (ends[1] - point_0) @ axis_0)
-        inverse = [1.0, -1.0, -1.0, -1.0]
-        now, before = (
-            product((s.quaternion[b] * inverse)[None], s.quaternion[a][None])[0] for s in (state, base)
-        )  # of a, seen from b
+        now, before = (product(INVERSE * s.quaternion[b], s.quaternion[a]) for s in (state, base))  # of a, seen from b
         return angle_about(now, before, model.joint_frame_b[j][:, 2])
 
-    name, far = f"joint {j}", SLIDE if slides else np.pi
+    far = SLIDE if slides else np.pi
     return Coordinate(name, "m" if slides else "rad", (-far, far), moved, read)
 
 
 @dataclass(frozen=True, eq=False)
 class GroupOfBodies:
-    """Some bodies of a scene as a system; q are their positions, then their quaternions."""
+    """Some bodies of a scene as a system; q has the position and the quaternion of each."""
 
     scene: Scene
     model: Model
@@ -275,15 +276,19 @@ class GroupOfBodies:
     group: Integers
     jointed: bool
 
-    @property
+    @cached_property
+    def number(self) -> Integers:
+        """The rows of v of the scene for the six velocities of each body, -1 where there is none."""
+        return free_rows(self.model).number[self.group].ravel()
+
+    @cached_property
     def kept(self) -> Integers:
         """Which of the six velocities of each body there are."""
-        number = free_rows(self.model).number[self.group]
-        return np.flatnonzero(number.ravel() >= 0)
+        return np.flatnonzero(self.number >= 0)
 
     def system(self) -> GeneralizedSystem:
-        kept, n, flatly = self.kept, len(self.group), bool(self.model.planar)
-        contact = ContactPoint(self.gap, lambda q: self.rows(q)[: 2 if flatly else 3], 0.5, name=self.touch.name)
+        kept = self.kept
+        contact = ContactPoint(lambda q: self.touch.gap(self.sides(q)), self.rows, 0.5, name=self.touch.name)
         return GeneralizedSystem(
             velocities=kept.size,
             mass=lambda q: self.inertia(q)[np.ix_(kept, kept)],
@@ -291,22 +296,27 @@ class GroupOfBodies:
             contacts=(contact,),
             constraint=Constraint(self.joint_rows) if self.jointed else None,
             map_velocity=self.map_velocity,
-            coordinates=7 * n,
+            coordinates=7 * len(self.group),
             name=self.touch.name,
         )
 
     def q(self, state: State) -> Vector:
-        return np.concatenate([state.position[self.group].ravel(), state.quaternion[self.group].ravel()])
+        return np.hstack([state.position[self.group], state.quaternion[self.group]]).ravel()
 
     def state(self, q: Vector) -> State:
-        state, n = self.base.copy(), len(self.group)
-        state.position[self.group], state.quaternion[self.group] = q[: 3 * n].reshape(n, 3), q[3 * n :].reshape(n, 4)
+        state, own = self.base.copy(), q.reshape(-1, 7)
+        state.position[self.group], state.quaternion[self.group] = own[:, :3], own[:, 3:]
         return state
+
+    def sides(self, q: Vector) -> Floats:
+        """(2, 3) the point as it is fixed to either body."""
+        state, bodies = self.state(q), [self.touch.a, self.touch.b]
+        arms = fixed_to(self.base, bodies, self.touch.point)
+        return state.position[bodies] + rotated(state.quaternion[bodies], arms)
 
     def place(self, q: Vector) -> Place:
         """Where the point of the body that moves is."""
-        first, second = self.points(q)
-        return Place((first if self.touch.a in self.group else second)[2], self.touch.frame)
+        return Place(self.sides(q)[0 if self.touch.a in self.group else 1], self.touch.frame)
 
     def turned_inertia(self, q: Vector) -> Floats:
         R = Rotation.from_quat(np.roll(self.state(q).quaternion[self.group], -1, axis=1)).as_matrix()
@@ -327,56 +337,28 @@ class GroupOfBodies:
         torque = np.cross(spin, momentum) - model.torque[group]
         return np.hstack([force, torque]).ravel()[self.kept]
 
-    def points(self, q: Vector) -> list[tuple[int, int, Floats, Floats]]:
-        """Of the two sides: the body, its sign, the point now and the body's centre."""
-        state, touch = self.state(q), self.touch
-        found = []
-        for body, sign in ((touch.a, 1), (touch.b, -1)):
-            centre = state.position[body]
-            arm = rotated(state.quaternion[body], fixed_to(self.base, body, touch.point))
-            found.append((body, sign, centre + arm, centre))
-        return found
-
-    def gap(self, q: Vector) -> float:
-        (_, _, first, _), (_, _, second, _) = self.points(q)
-        return float(self.touch.frame[0] @ (first - second))
-
     def rows(self, q: Vector) -> Dense:
-        A = np.zeros((3, 6 * len(self.group)))
-        for body, sign, point, centre in self.points(q):
-            where = np.flatnonzero(self.group == body)
-            if len(where):
-                at = 6 * int(where[0])
-                A[:, at : at + 3] += sign * self.touch.frame
-                A[:, at + 3 : at + 6] += sign * np.cross(point - centre, self.touch.frame)
-        return A[:, self.kept]
+        """Of the contact; the columns of bodies that are not in the group fall out."""
+        frame = self.touch.frame[: 2 if self.model.planar else 3]
+        A, centre = np.zeros((len(frame), self.model.kind.size, 6)), self.state(q).position
+        for body, sign, point in zip((self.touch.a, self.touch.b), (1, -1), self.sides(q), strict=True):
+            A[:, body, :3] += sign * frame
+            A[:, body, 3:] += sign * np.cross(point - centre[body], frame)
+        return A[:, self.group].reshape(len(frame), -1)[:, self.kept]
 
     def joint_rows(self, q: Vector) -> Dense:
         """Those of the engine, for the bodies of the group."""
         G = snapshot("lab", scene_at(self.scene, self.state(q))).at.G
-        number = free_rows(self.model).number[self.group].ravel()
-        own = G[:, number[number >= 0]]
+        own = G[:, self.number[self.kept]]
         return own[np.abs(own).max(axis=1, initial=0.0) > 0]
 
     def map_velocity(self, q: Vector) -> Dense:
         """Positions by velocities, quaternions by ½ (0, ω) q."""
-        n = len(self.group)
-        N = np.zeros((7 * n, 6 * n))
-        for i, (w, x, y, z) in enumerate(q[3 * n :].reshape(n, 4)):
-            N[3 * i : 3 * i + 3, 6 * i : 6 * i + 3] = np.eye(3)
-            N[3 * n + 4 * i : 3 * n + 4 * i + 4, 6 * i + 3 : 6 * i + 6] = 0.5 * np.array(
-                [(-x, -y, -z), (w, z, -y), (-z, w, x), (y, -x, w)]
-            )
-        return N[:, self.kept]
+        turns = [0.5 * product(np.eye(4)[1:], quaternion).T for quaternion in q.reshape(-1, 7)[:, 3:]]
+        return block_diag(*(part for turn in turns for part in (np.eye(3), turn)))[:, self.kept]
 
 
 # of a robot
-
-
-def robot_touch(model: LoadedModel, table: ContactTable, row: int) -> Touch:
-    """Of a contact between two geoms."""
-    a, b = (int(model.model.geom_bodyid[geom[row]]) for geom in (table.body_a, table.body_b))
-    return Touch(table.name(row), a, b, table.point[row], tangents(table.normal[row], table.tangent[row]))
 
 
 def frames_of(model: LoadedModel) -> dict[str, tuple[int, Floats]]:
@@ -410,31 +392,25 @@ def robot_anchor(model: LoadedModel, base: Moment, touch: Touch) -> Anchor:
     own = replace(model, model=copy.copy(model.model))  # with room of its own, for another thread
     here = own.here
     here.place(base.q)
-    arms = [here.data.xmat[body].reshape(3, 3).T @ (touch.point - here.data.xpos[body]) for body in (touch.a, touch.b)]
+    bodies = [touch.a, touch.b]
+    arms = rotated(INVERSE * here.data.xquat[bodies], touch.point - here.data.xpos[bodies])
 
-    def sides(q: Vector) -> list[Floats]:
+    def sides(q: Vector) -> Floats:
         here.place(q)
-        data = here.data
-        return [
-            data.xpos[body] + data.xmat[body].reshape(3, 3) @ arm
-            for body, arm in zip((touch.a, touch.b), arms, strict=True)
-        ]
+        return here.data.xpos[bodies] + rotated(here.data.xquat[bodies], arms)
 
     def rows(q: Vector) -> Dense:
         points, J = sides(q), np.zeros((2, 3, own.velocities))
-        for k, (body, point) in enumerate(zip((touch.a, touch.b), points, strict=True)):
-            here.mujoco.mj_jac(here.model, here.data, J[k], None, point, body)
+        for k, body in enumerate(bodies):
+            here.mujoco.mj_jac(here.model, here.data, J[k], None, points[k], body)
         return touch.frame @ (J[0] - J[1])
 
-    def gap(q: Vector) -> float:
-        first, second = sides(q)
-        return float(touch.frame[0] @ (first - second))
-
     moving = 0 if here.model.body_weldid[touch.a] else 1
-    system = replace(own.with_points(), contacts=(ContactPoint(gap, rows, 0.5, name=touch.name),))
+    contact = ContactPoint(lambda q: touch.gap(sides(q)), rows, 0.5, name=touch.name)
+    system = replace(own.with_points(), contacts=(contact,))
     still = base._replace(v=np.zeros_like(base.v))
     return Anchor(
-        touch, still, system, lambda moment: moment.q, lambda q: Place(sides(q)[moving].copy(), touch.frame),
+        touch, still, system, lambda moment: moment.q, lambda q: Place(sides(q)[moving], touch.frame),
         (*robot_joints(model), *robot_turns(model, still, touch)), RESOLUTION,
     )  # fmt: skip
 
@@ -469,7 +445,7 @@ def robot_turns(model: LoadedModel, base: Moment, touch: Touch) -> list[Coordina
     def moved(moment: Moment, turn: Floats) -> Moment:
         q, by = moment.q.copy(), Rotation.from_rotvec(turn)
         q[at : at + 3] = touch.point + by.apply(q[at : at + 3] - touch.point)
-        q[at + 3 : at + 7] = turned(q[None, at + 3 : at + 7], by)[0]
+        q[at + 3 : at + 7] = turned(q[at + 3 : at + 7], by)
         return moment._replace(q=q)
 
     return turn_coordinates(list(AXES), moved, lambda moment: moment.q[at + 3 : at + 7], base)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,14 +16,16 @@ from stickslip.view.figures import COLOUR, INK, NAME, OPEN, SLIP, STICK
 from stickslip.view.replay import FAILED, INEXACT
 from stickslip.view.trajectories import LINES, PALETTE, WRONG
 
+Tracks: TypeAlias = Sequence[tuple[str, Strips]]  # by name
+
 WIDE, TALL, LEFT, RIGHT, TOP = 420, 66, 44, 6, 14  # of a panel, in units of the drawing
 POINTS = 300  # of a line
 TOTAL, KINETIC, POTENTIAL = "#5c6773", PALETTE[1], PALETTE[5]
 
 
-def ghost_colour(k: int) -> str:
-    """Of the track k > 0."""
-    return PALETTE[(k + 2) % len(PALETTE)]
+def track_colour(k: int) -> str:
+    """Of the first track, or of a ghost."""
+    return PALETTE[(k + 2) % len(PALETTE) if k else 0]
 
 
 class Axis:
@@ -61,12 +64,12 @@ def text(x: float, y: float, words: str, anchor: str, colour: str = INK, bold: b
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{weight}>{html.escape(words)}</text>'
 
 
-def chart(tracks: Sequence[tuple[str, Strips]], apart: Sequence[Strips], tol: float, now: float, script: str) -> str:
+def chart(tracks: Tracks, apart: Sequence[Strips], tol: float, now: float, script: str) -> str:
     """The strips of all tracks: the first, and others as ghosts. `apart`: of each ghost its distance from the first
     over time; `script` is run at a click."""
-    times, panels = span(tracks, now), panels_of(tracks, apart)
+    times, panels = span(tracks, now), panels_of(tracks, apart, tol)
     height = tall(len(panels))
-    drawn = "".join(panel(TALL * i, times, tracks, tol) for i, panel in enumerate(panels))
+    drawn = "".join(panel(TALL * i, times, tracks) for i, panel in enumerate(panels))
     axis = Axis(0.0, times, 0.0, 1.0)
     ticks = "".join(
         text(float(axis.x(t)), height - 3, f"{t:.4g} s", anchor)
@@ -80,13 +83,13 @@ def chart(tracks: Sequence[tuple[str, Strips]], apart: Sequence[Strips], tol: fl
     )
 
 
-def panels_of(tracks: Sequence[tuple[str, Strips]], apart: Sequence[Strips]) -> list[Any]:
+def panels_of(tracks: Tracks, apart: Sequence[Strips], tol: float) -> list[Any]:
     """The functions that draw them, each with what it needs."""
-    panels: list[Any] = [residuals, energies, contacts]
+    panels: list[Any] = [partial(residuals, tol=tol), energies, contacts]
     if any(len(each["distance"]) for each in apart):
-        panels.append(lambda top, times, tracks, tol: distances(top, times, tracks, apart))
+        panels.append(partial(distances, apart=apart))
     if any(np.any(strips.get("joint_error", 0.0)) for _, strips in tracks):
-        panels.append(lambda top, times, tracks, tol: joint_errors(top, times, tracks))
+        panels.append(joint_errors)
     return panels
 
 
@@ -95,7 +98,7 @@ def tall(panels: int) -> int:
     return TALL * panels + 16
 
 
-def span(tracks: Sequence[tuple[str, Strips]], now: float) -> tuple[float, float]:
+def span(tracks: Tracks, now: float) -> tuple[float, float]:
     time = tracks[0][1]["time"]
     return (float(time[0]), float(max(time[-1], time[0] + 1e-9))) if len(time) else (now, now + 1.0)
 
@@ -106,7 +109,7 @@ def time_at(across: float, times: tuple[float, float]) -> float:
     return times[0] + min(max(share, 0.0), 1.0) * (times[1] - times[0])
 
 
-def residuals(top: float, times: tuple[float, float], tracks: Sequence[tuple[str, Strips]], tol: float) -> str:
+def residuals(top: float, times: tuple[float, float], tracks: Tracks, tol: float) -> str:
     """Dots on a logarithmic scale, the tolerance dashed, a ring round inexact steps and a cross on failed ones."""
     logs = [logarithm(strips["residual"]) for _, strips in tracks]
     shown = np.concatenate(logs)
@@ -119,14 +122,13 @@ def residuals(top: float, times: tuple[float, float], tracks: Sequence[tuple[str
     parts.append(axis.line(ends, np.full(2, math.log10(tol)), INK, 1.0, dashed=True))
     marked = set()
     for k, ((name, strips), values) in enumerate(zip(tracks, logs, strict=True)):
-        colour = PALETTE[0] if k == 0 else ghost_colour(k)
-        parts.append(dots(axis, strips["time"], values, colour))
+        parts.append(dots(axis, strips["time"], values, track_colour(k)))
         for kind, mark in ((INEXACT, ring), (FAILED, cross)):
             at = np.flatnonzero(strips["mark"] == kind)[-POINTS:]
             marked |= {kind} if len(at) else set()
             height = axis.y(np.where(np.isfinite(values[at]), values[at], high))
             parts += [mark(x, y) for x, y in zip(axis.x(strips["time"][at]), height, strict=True)]
-        parts.append(text(LEFT + 58 + 88 * k, top + 10, name, "start", colour))
+        parts.append(text(LEFT + 58 + 88 * k, top + 10, name, "start", track_colour(k)))
     if high - math.log10(tol) > 2:  # there is room for the word
         parts.append(text(LEFT - 4, float(axis.y(math.log10(tol))) + 3.5, "tol", "end"))
     words = " ".join(word for kind, word in ((INEXACT, "○ inexact"), (FAILED, "✕ failed")) if kind in marked)
@@ -147,7 +149,7 @@ def cross(x: float, y: float) -> str:
     return f'<path d="M{x - 3.5:.1f} {y - 3.5:.1f}l7 7m0 -7l-7 7" stroke="{WRONG}" stroke-width="1.6"/>'
 
 
-def energies(top: float, times: tuple[float, float], tracks: Sequence[tuple[str, Strips]], tol: float) -> str:
+def energies(top: float, times: tuple[float, float], tracks: Tracks) -> str:
     totals = [strips["kinetic"] + strips["potential"] for _, strips in tracks]
     high = max((float(np.max(total[np.isfinite(total)], initial=0.0)) for total in totals), default=0.0) or 1.0
     axis, first = Axis(top, times, 0.0, high), tracks[0][1]
@@ -155,13 +157,13 @@ def energies(top: float, times: tuple[float, float], tracks: Sequence[tuple[str,
     parts.append(axis.line(first["time"], first["kinetic"], KINETIC))
     parts.append(axis.line(first["time"], first["potential"], POTENTIAL))
     for k, ((_, strips), total) in enumerate(zip(tracks, totals, strict=True)):
-        parts.append(axis.line(strips["time"], total, TOTAL if k == 0 else ghost_colour(k), 1.8))
+        parts.append(axis.line(strips["time"], total, track_colour(k) if k else TOTAL, 1.8))
     for i, (word, colour) in enumerate((("total", TOTAL), ("kinetic", KINETIC), ("potential", POTENTIAL))):
         parts.append(text(LEFT + 72 + 50 * i, top + 10, word, "start", colour))
     return "".join(parts)
 
 
-def contacts(top: float, times: tuple[float, float], tracks: Sequence[tuple[str, Strips]], tol: float) -> str:
+def contacts(top: float, times: tuple[float, float], tracks: Tracks) -> str:
     """Those of the first track that stick, slip and are open, one on the other."""
     strips = tracks[0][1]
     t, counts = strips["time"], strips["counts"]
@@ -183,24 +185,22 @@ def contacts(top: float, times: tuple[float, float], tracks: Sequence[tuple[str,
     return "".join(parts)
 
 
-def distances(
-    top: float, times: tuple[float, float], tracks: Sequence[tuple[str, Strips]], apart: Sequence[Strips]
-) -> str:
+def distances(top: float, times: tuple[float, float], tracks: Tracks, apart: Sequence[Strips]) -> str:
     high = max((float(np.max(each["distance"], initial=0.0)) for each in apart), default=0.0) or 1e-12
     axis = Axis(top, times, 0.0, high)
     parts = [axis.frame("distance of ghosts from the first [m]", [(0.0, "0"), (high, short(high))])]
-    parts += [axis.line(each["time"], each["distance"], ghost_colour(k + 1), 1.6) for k, each in enumerate(apart)]
+    parts += [axis.line(each["time"], each["distance"], track_colour(k), 1.6) for k, each in enumerate(apart, 1)]
     return "".join(parts)
 
 
-def joint_errors(top: float, times: tuple[float, float], tracks: Sequence[tuple[str, Strips]]) -> str:
+def joint_errors(top: float, times: tuple[float, float], tracks: Tracks) -> str:
     shown = [(strips["time"], logarithm(strips["joint_error"])) for _, strips in tracks if "joint_error" in strips]
     values = np.concatenate([value[np.isfinite(value)] for _, value in shown])
     low, high = math.floor(np.min(values, initial=-16.0)), math.ceil(np.max(values, initial=-15.0))
     axis = Axis(top, times, low, high)
     parts = [axis.frame("joint errors [m]", [(low, f"1e{low}"), (high, f"1e{high}")])]
     for k, (t, value) in enumerate(shown):
-        parts.append(axis.line(t, value, PALETTE[0] if k == 0 else ghost_colour(k)))
+        parts.append(axis.line(t, value, track_colour(k)))
     return "".join(parts)
 
 

@@ -177,9 +177,8 @@ class Desk:
         """The coupling and the solutions at q, in words."""
         return f"{explained(self.coupling(q), self.mu)}\n\n{self.solutions(q)}"
 
-    def solutions(self, q: Vector | None = None) -> str:
+    def solutions(self, q: Vector) -> str:
         """Of the contact while it slides along e_jam."""
-        q = self.q if q is None else q
         coupling, system = self.coupling(q), self.system(q)
         if not coupling.e_jam.any():
             return "Sliding never jams it: there is one solution whatever the friction."

@@ -26,7 +26,7 @@ from stickslip.lab.widgets import Batch, Clickable, aim_cameras, on_change
 from stickslip.scene.model import Floats, State
 from stickslip.view.figures import INK, PAPER
 from stickslip.view.jam_maps import draw_contours, draw_line, in_units
-from stickslip.view.solids import MESHES, along
+from stickslip.view.solids import MESHES, along, rods
 from stickslip.view.trajectories import WRONG
 
 NOTHING, WORLD = "nothing", "what runs here"
@@ -223,7 +223,8 @@ class JamTab:
                 assert desk.mechanism.segments is not None
                 segments = desk.mechanism.segments(desk.q)
                 long = float(np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1).max())
-                self._draw_links(segments, 0.02 * long)
+                grey = np.tile((150, 165, 185), (len(segments), 1))
+                self.links.show(*rods(segments[:, 0], segments[:, 1], 0.02 * long), grey)
                 self._draw_cones(desk.coupling(), desk.mu, desk.mechanism.place(desk.q), 0.35 * long, floor=True)
         self.server.flush()
 
@@ -308,12 +309,6 @@ class JamTab:
             f'onclick="{html.escape(self.map.script)}">'
         )
 
-    def _draw_links(self, segments: Floats, thin: float) -> None:
-        way = segments[:, 1] - segments[:, 0]
-        half = np.linalg.norm(way, axis=1) / 2
-        scale = np.column_stack([np.full(len(way), thin), np.full(len(way), thin), half])
-        self.links.show(segments.mean(axis=1), along(way), scale, np.tile((150, 165, 185), (len(way), 1)))
-
     def _draw_cones(self, coupling: Any, mu: float, at: Place, size: float, floor: bool = False) -> None:
         scene, found = self.server.scene, cones(coupling, mu, at, size)
         for name, mesh, colour, clear in (
@@ -355,10 +350,7 @@ def anchor_of(chosen: str, session: Session) -> anchors.Anchor:
     row = row_of(chosen, session.frame)
     if row < 0:
         raise InputError(f"lab: {chosen!r} does not touch any more, expected a contact of this instant")
-    touch = (
-        anchors.robot_touch(world, table, row) if isinstance(world, LoadedModel) else anchors.scene_touch(table, row)
-    )
-    return anchored(track, moment, touch)
+    return anchored(track, moment, anchors.touch_of(world, table, row))
 
 
 def anchored(track: Any, moment: Any, touch: anchors.Touch) -> anchors.Anchor:

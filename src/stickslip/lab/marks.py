@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.dynamics.joints import FORCES
 from stickslip.engine.recorder import Header
 from stickslip.engine.trajectory import ContactTable
 from stickslip.problems.contact_states import State as ContactState
 from stickslip.scene.model import Floats, Integers, Model, State
 from stickslip.scene.values import rotated
 from stickslip.view.figures import COLOUR, OPEN, SLIP, STICK
-from stickslip.view.solids import along, product, quaternions, rgb
+from stickslip.view.solids import along, product, quaternions, rgb, rods
 
 HEAD = 6.0  # length of an arrow's head, in radii of its shaft
 MARK = {OPEN: "ring", STICK: "box", SLIP: "dart"}  # the mesh of a state
@@ -65,14 +66,11 @@ def usual_force(force: Floats) -> float:
 def arrows(start: Floats, vector: Floats, colour: Colours, which: Integers, thin: float) -> tuple[Instances, Instances]:
     """Shafts and heads."""
     length = np.linalg.norm(vector, axis=1)
-    turn, way = along(vector), vector / np.where(length > 0, length, 1.0)[:, None]
     head = np.minimum(HEAD * thin, 0.5 * length)
-    shaft = (length - head) / 2
-    thick = np.full(len(length), thin)
-    shafts = Instances(start + shaft[:, None] * way, turn, np.column_stack([thick, thick, shaft]), colour, which)
-    wide = 2.4 * thick
-    heads = Instances(start + (length - head)[:, None] * way, turn, np.column_stack([wide, wide, head]), colour, which)
-    return shafts, heads
+    wide = np.full(len(length), 2.4 * thin)
+    neck = start + vector * (1.0 - head / np.where(length > 0, length, 1.0))[:, None]
+    heads = Instances(neck, along(vector), np.column_stack([wide, wide, head]), colour, which)
+    return Instances(*rods(start, neck, thin), colour, which), heads
 
 
 def marked(table: ContactTable, lasted: float, look: Look, patch: Floats) -> dict[str, Instances]:
@@ -117,12 +115,8 @@ def joint_forces(header: Header, model: Model, state: State, impulse: Floats, la
     """Where joints act on their bodies a, and with which forces: (nj, 3) each, in the world   [m], [N]."""
     local = np.zeros((model.joint.size, 3))
     for row, (joint, kind) in enumerate(zip(header.joint_row, header.joint_row_kind, strict=True)):
-        if kind in FORCE_ROWS:
-            local[joint, FORCE_ROWS[kind]] = impulse[row] / lasted
-    body = state.quaternion[model.joint_b]
-    turn = product(body, quaternions(model.joint_frame_b)) if len(body) else body
+        if kind in FORCES:
+            local[joint, FORCES.index(kind)] = impulse[row] / lasted
+    turn = product(state.quaternion[model.joint_b], quaternions(model.joint_frame_b))
     place = state.position[model.joint_a] + rotated(state.quaternion[model.joint_a], model.joint_anchor_a)
     return place, rotated(turn, local)
-
-
-FORCE_ROWS = {"force x": 0, "force y": 1, "force z": 2}

@@ -51,10 +51,9 @@ def opened(world: World) -> tuple[SessionWorld, Settings, str]:
         return world, Settings(), ""
     if isinstance(world, LoadedModel):
         return world, Settings(dt=world.timestep), world.name
-    if isinstance(world, Trajectory):
-        return [world], Settings(), ""
-    if isinstance(world, Sequence) and not isinstance(world, str):
-        return list(world), Settings(), ""
+    runs = [world] if isinstance(world, Trajectory) else world
+    if isinstance(runs, Sequence) and not isinstance(runs, str):
+        return list(runs), Settings(), ""
     if not isinstance(world, str | os.PathLike):
         raise InputError(f"view: the world is {world!r}, expected a Scene, a model, a Trajectory, several, or a file")
     path = Path(world)

@@ -36,8 +36,7 @@ from stickslip.scene.model import Kind
 from stickslip.scene.values import rotated
 from stickslip.solvers.solve import METHODS
 from stickslip.view.figures import COLOUR, INK, NAME
-from stickslip.view.solids import MESHES, View, along, placed, rgb
-from stickslip.view.trajectories import PALETTE
+from stickslip.view.solids import MESHES, View, placed, rgb, rods
 
 SLOW = 0.3  # seconds between two drawings of strips, paths and numbers
 PATH_POINTS, PATHS = 150, 12  # of a path, and bodies that have one
@@ -335,7 +334,7 @@ class Page:
                     self.server, f"/world/{k}/{mesh}", meshes[mesh], self._draggable(own) if k == 0 else None, **look
                 )
                 place, turn = placed(own, frame.states[k])
-                ghostly = np.tile(rgb(charts.ghost_colour(k)), (len(own.body), 1))
+                ghostly = np.tile(rgb(charts.track_colour(k)), (len(own.body), 1))
                 batch.show(place, turn, own.scale, ghostly if k else solids.tints[own.body])
                 self.bodies[k, mesh] = batch, own
         self.origin.visible = "square" not in parts.mesh  # without a ground it says where z points
@@ -412,10 +411,8 @@ class Page:
             return
         state = frame.states[0]
         grip = state.position[pull.body] + rotated(state.quaternion[pull.body], pull.grip)
-        way = (pull.target - grip)[None]
-        half, thin = float(np.linalg.norm(way)) / 2, 0.006 * self.session.view.radius
-        scale, colour = np.array([[thin, thin, half]]), np.array([[38, 50, 63]])
-        self.spring.show((grip + pull.target)[None] / 2, along(way), scale, colour)
+        found = rods(grip[None], pull.target[None], 0.006 * self.session.view.radius)
+        self.spring.show(*found, np.array([[38, 50, 63]]))
 
     def _look(self, frame: Frame) -> Look:
         radius = self.session.view.radius
@@ -505,11 +502,11 @@ class Page:
             self.series = [(track.name, track.strips()) for track in session.tracks]
             self.apart = [distance(session, k) for k in range(1, len(session.tracks))]
         self.times = charts.span(self.series, frame.time)
-        count = len(charts.panels_of(self.series, self.apart))
+        tol = session.first.header.tol
+        count = len(charts.panels_of(self.series, self.apart, tol))
         if count != self.panels:
             self.panels = count
             self.panel.set_height(STRIPS_TOP + charts.tall(count) * STRIPS_WIDE / charts.WIDE)
-        tol = session.first.header.tol
         self.strips.handle.content = charts.chart(self.series, self.apart, tol, frame.time, self.strips.script)
 
     def _draw_paths(self, frame: Frame) -> None:
@@ -529,8 +526,7 @@ class Page:
             pairs = pairs[np.isfinite(pairs).all(axis=(1, 2))]
             if len(pairs):
                 line.points = pairs.astype(np.float32)
-                colour = rgb(PALETTE[0] if k == 0 else charts.ghost_colour(k))
-                line.colors = np.array(colour, np.uint8)
+                line.colors = np.array(rgb(charts.track_colour(k)), np.uint8)
                 line.visible = True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -47,20 +48,22 @@ class RobotTab:
         with gui.add_folder("actuators"):
             if not robot.actuators:
                 gui.add_markdown("The file has none.")
-            for i, (name, (low, high)) in list(enumerate(control_ranges(robot).items()))[:MOST]:
-                value = float(np.clip(session.controls[i], low, high))
-                self.controls.append(gui.add_slider(name, low, high, step_of(low, high), value))
-                on_change(self.controls[-1], partial(session.control, i))
+            for i, (name, bounds) in list(enumerate(control_ranges(robot).items()))[:MOST]:
+                self.controls.append(self._slider(name, *bounds, session.controls[i], partial(session.control, i)))
         with gui.add_folder("joints"):
             gui.add_markdown("They follow; moved by hand they pause the run and put it there.")
-            for name, (low, high) in list(joint_ranges(robot).items())[:MOST]:
+            for name, bounds in list(joint_ranges(robot).items())[:MOST]:
                 at = robot.coordinate(name)
                 unit = "m" if robot.model.jnt_type[robot.joints.index(name)] == 2 else "rad"
-                start = float(np.clip(robot.home[at], low, high))
-                self.joints[at] = gui.add_slider(f"{name} [{unit}]", low, high, step_of(low, high), start)
-                on_change(self.joints[at], partial(self._move, at))
+                self.joints[at] = self._slider(f"{name} [{unit}]", *bounds, robot.home[at], partial(self._move, at))
         if robot.left_out:
             gui.add_markdown("Of the file: " + "; ".join(robot.left_out) + ".")
+
+    def _slider(self, label: str, low: float, high: float, value: float, act: Callable[[float], Any]) -> Any:
+        step = 10.0 ** np.floor(np.log10((high - low) / 500))
+        slider = self.server.gui.add_slider(label, low, high, step, float(np.clip(value, low, high)))
+        on_change(slider, act)
+        return slider
 
     def _move(self, at: int, value: float) -> None:
         def moved(session: Session) -> None:
@@ -81,7 +84,3 @@ class RobotTab:
             value = float(np.clip(wanted, slider.min, slider.max))
             if slider.value != value:
                 slider.value = value
-
-
-def step_of(low: float, high: float) -> float:
-    return 10.0 ** np.floor(np.log10((high - low) / 500))

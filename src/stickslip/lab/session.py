@@ -227,8 +227,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             raise InputError("lab: this is a finished run, expected a scene to drop things into")
         if kind not in ("box", "ball"):
             raise InputError(f"lab: {kind!r} cannot be dropped, expected box or ball")
-        i = [min(self.index, len(track) - 1) for track in self.tracks]
-        moments = [track.moment(k) for track, k in zip(self.tracks, i, strict=True)]
+        moments = [track.moment(min(self.index, len(track) - 1)) for track in self.tracks]
         solids, state = self.first.solids, self.first.state(self.index)
         across = typical_size(solids)
         free = state.position[free_bodies(solids)]
@@ -338,8 +337,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
                 self._pace()
         else:
             times = self.tracks[0].times
-            self.index = min(int(np.searchsorted(times, wanted, side="right")) - 1, len(times) - 1)
-            self.index = max(self.index, 0)
+            self.index = int(np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 1))
             self.playing = self.index < len(times) - 1
         spent = max(time.perf_counter() - begun, 1.0 / FRAMES)
         self.rate += 0.2 * ((self.first.time(self.index) - before) / spent - self.rate)
@@ -377,8 +375,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             self.index = 0
             self.generation += 1
         self.playing, self.message, self.pull = False, "", None
-        ends = [self.first.state(0)] if self.live else [self.first.state(0), self.first.state(len(self.first) - 1)]
-        self.view = self.first.solids.view(*ends)
+        self.view = self.first.solids.view(self.first.state(0), self.first.state(len(self.first) - 1))
 
     def _begin(self, moments: Sequence[Any] | None, now: float) -> None:
         """New tracks, each from its moment, with a history that begins now."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -31,7 +32,6 @@ from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector, as_dense
 from stickslip.problems.mixed import MixedLCP
-from stickslip.scene.materials import Material
 from stickslip.scene.scene import Scene
 from stickslip.solvers.judice_pires import JudicePires
 from stickslip.solvers.lemke import Lemke
@@ -106,16 +106,9 @@ def cube(springs: bool = True) -> Scene:
     """The cube of table 1 on the ground."""
     scene = Scene()
     scene.add_plane(name="ground", friction=1.0)
-    material = Material(**SPRINGS) if springs else None
-    scene.add_box(
-        1.0,
-        name="cube",
-        mass=1.0,
-        position=(0, 0, 0.5),
-        velocity=(0, 5, 0),
-        spin=(0, 0, 2 * math.pi),
-        material=material,
-    )
+    surface: dict[str, Any] = SPRINGS if springs else {}
+    moving: dict[str, Any] = {"velocity": (0, 5, 0), "spin": (0, 0, 2 * math.pi)}
+    scene.add_box(1.0, name="cube", mass=1.0, position=(0, 0, 0.5), **moving, **surface)
     return scene
 
 
@@ -213,13 +206,13 @@ def ranks(announce: Announce) -> Report:
         name = f"{contacts} contact{'s' * (contacts > 1)}, {axes} axes, {'springs' if springs else 'rigid'}"
         for inertia, known in ((0.0, without), (1.0, with_inertia)):
             matrix = full_matrix(Phantom(inertia=inertia, directions=axes), problem)
-            ours = float(np.linalg.matrix_rank(matrix)), float(len(matrix))
+            ours = np.linalg.matrix_rank(matrix), len(matrix)
             checks.append(Check(f"{name}, ρ = {inertia:g}", ours, (known, size), 0.0))
     for contacts, known, size in POLYHEDRAL_RANKS:
         posed = AnitescuPotra(directions=4).pose(first_contacts(first_problem(1e-2, False), contacts))
         matrix = as_dense(posed.M)
         name = f"Anitescu–Potra, {contacts} contact{'s' * (contacts > 1)}"
-        checks.append(Check(name, (float(np.linalg.matrix_rank(matrix)), float(len(matrix))), (known, size), 0.0))
+        checks.append(Check(name, (np.linalg.matrix_rank(matrix), len(matrix)), (known, size), 0.0))
     drops = [f"{in_words(h)}: {rank_drop(h):.1e} kg (recomputed elsewhere: {known:.1e})" for h, known in RANK_DROPS]
     return Report(
         "Rank of the matrix of the phantom-inertia model",

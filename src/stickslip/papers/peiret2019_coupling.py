@@ -24,6 +24,7 @@ from stickslip.view.trajectories import PALETTE, dress
 
 ANGLE = math.radians(45.0)  # of the rod in figures 2 and 3
 FRICTIONS = (0.3, 1.0, 2.0)  # of the cones in figure 2
+POINTER = {"arrowstyle": "-", "color": INK, "linewidth": 0.8}  # from words to what they are about
 SECTORS = (0.0, 60.0, 90.0, 120.0, 150.0)  # locking angles of figure 3   [°]
 
 # θ [°], μ_jam, μ_crit
@@ -90,9 +91,9 @@ def figure_3(announce: Announce) -> Report:
         "Figure 3: the locking angle of a rod",
         "angle [°], or mu",
         (
-            Check("locking angle at 45°, mu 2", (sector,), (67.1146195238,), 1e-9),
-            Check("least mu_jam, tan θ = 2", (least.mu_jam,), (4 / 3,), 1e-12),
-            Check("mu_jam at 45°", (rod_at(ANGLE).mu_jam,), (5 / 3,), 1e-12),
+            Check("locking angle at 45°, mu 2", sector, 67.1146195238, 1e-9),
+            Check("least mu_jam, tan θ = 2", least.mu_jam, 4 / 3, 1e-12),
+            Check("mu_jam at 45°", rod_at(ANGLE).mu_jam, 5 / 3, 1e-12),
         ),
         ("The paper prints 67.1° and 4/3.",),
         digits=9,
@@ -126,8 +127,7 @@ def draw_sectors(axes: Axes) -> None:
             color=INK,
         )
     axes.plot([math.degrees(ANGLE)], [2.0], "o", color=PALETTE[1], markersize=7, markeredgecolor=PAPER, zorder=5)
-    line = {"arrowstyle": "-", "color": INK, "linewidth": 0.8}
-    axes.annotate("right: 45°, μ = 2", (45.0, 2.0), xytext=(8.0, 1.6), fontsize=9, color=INK, arrowprops=line)
+    axes.annotate("right: 45°, μ = 2", (45.0, 2.0), xytext=(8.0, 1.6), fontsize=9, color=INK, arrowprops=POINTER)
     dress(axes, "angle θ of the rod [°]", "friction coefficient μ")
     axes.set(xlim=(0, 90), ylim=(0, 7))
     axes.axhline(4 / 3, color=INK, linewidth=0.8, linestyle=DASHED)
@@ -153,8 +153,7 @@ def draw_top_view(axes: Axes, c: FrictionCoupling, mu: float) -> None:
         (f"sliding here\njams, {2 * half:.1f}°", (-0.85 * reach, -0.3 * reach), (-0.98, -0.86)),
         ("here the cone is\nbelow the plane", (x[lowest], y[lowest]), (0.42, -0.86)),
     ):
-        line = {"arrowstyle": "-", "color": INK, "linewidth": 0.8}
-        axes.annotate(words, place, xytext=(at[0] * reach, at[1] * reach), fontsize=9, color=INK, arrowprops=line)
+        axes.annotate(words, place, xytext=(at[0] * reach, at[1] * reach), fontsize=9, color=INK, arrowprops=POINTER)
     dress(axes, r"slip direction x, and $m\,\delta u_x$", r"slip direction y, and $m\,\delta u_y$")
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
     axes.set_aspect("equal")

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
+from numpy.typing import ArrayLike
 
 from stickslip.analysis.jamming import JamMap, arm_family, jam_map
 from stickslip.analysis.solvability import Solvability, solvability_at
@@ -28,6 +29,7 @@ from stickslip.friction.penalty import Penalty
 from stickslip.papers.report import Announce, Check, Report
 from stickslip.problems.matrix import Vector
 from stickslip.view.comparisons import page
+from stickslip.view.contacts import arrow
 from stickslip.view.figures import DASHED, INK, PAPER, write
 from stickslip.view.jam_maps import draw_contours
 from stickslip.view.trajectories import PALETTE, TOTAL, WRONG, dress
@@ -60,20 +62,20 @@ def equations(announce: Announce) -> Report:
         pushed = solvability_at(system, ARM_POSE, TURNING)
         pulled = solvability_at(system, ARM_POSE, TURNING, TORQUE)
         checks += [
-            Check(f"(46) δu₀, {name}", tuple(pushed.free), known[0], EXACT),
-            Check(f"(47) number of solutions, {name}", (pushed.count,), (0,), 0.0),
-            Check(f"(48) δu₀, {name}", tuple(pulled.free), known[1], EXACT),
-            Check(f"(49) number of solutions, {name}", (pulled.count,), (2,), 0.0),
-            Check(f"(49) λ_n where it slides, {name}", tuple(pulled.solutions[1].normal), (known[2],), EXACT),
+            Check(f"(46) δu₀, {name}", pushed.free, known[0], EXACT),
+            Check(f"(47) number of solutions, {name}", pushed.count, 0, 0.0),
+            Check(f"(48) δu₀, {name}", pulled.free, known[1], EXACT),
+            Check(f"(49) number of solutions, {name}", pulled.count, 2, 0.0),
+            Check(f"(49) λ_n where it slides, {name}", pulled.solutions[1].normal, known[2], EXACT),
             Check(f"(49) λ_n by Painlevé's principle, {name}", painleve(pulled), (0.0,), 0.0),
         ]
         opens, held = pulled.solutions
         column = (held.acceleration - opens.acceleration) / held.normal
-        checks.append(Check(f"(46), (48) column of λ_n, {name}", tuple(column), COLUMN, EXACT))
+        checks.append(Check(f"(46), (48) column of λ_n, {name}", column, COLUMN, EXACT))
     heavy = solvability_at(without_turning_terms(2.0), ARM_POSE, TURNING, TORQUE)
     checks += [
-        Check("(48) δu₀ along n with 2 kg/m", (heavy.free[0],), (HEAVIER,), EXACT),
-        Check("(49) number of solutions with 2 kg/m", (heavy.count,), (0,), 0.0),
+        Check("(48) δu₀ along n with 2 kg/m", heavy.free[0], HEAVIER, EXACT),
+        Check("(49) number of solutions with 2 kg/m", heavy.count, 0, 0.0),
     ]
     return Report(
         "Equations (46) to (49): the arm with none and with two solutions",
@@ -94,9 +96,9 @@ def without_turning_terms(density: float) -> GeneralizedSystem:
     return replace(whole, bias=lambda q, v: whole.bias(q, v * [1.0, 1.0, 1.0, 0.0]))
 
 
-def painleve(found: Solvability) -> tuple[float, ...]:
+def painleve(found: Solvability) -> ArrayLike:
     chosen = found.choose("painleve")
-    return () if chosen is None else tuple(chosen.normal)
+    return () if chosen is None else chosen.normal
 
 
 # figure 4
@@ -109,10 +111,10 @@ def figure_4(announce: Announce) -> Report:
     for (mu, pulled), one in found.items():
         load = "pulled off" if pulled else "pushed on"
         known = () if mu > 1 and not pulled else (0.0, 2 * G) if mu > 1 else (0.0,) if pulled else (G,)
-        checks.append(Check(f"μ = {mu:g}, {load}: number of solutions", (one.count,), (len(known),), 0.0))
+        checks.append(Check(f"μ = {mu:g}, {load}: number of solutions", one.count, len(known), 0.0))
         for solution, normal in zip(one.solutions, known, strict=True):
             what = solution.modes[0]
-            checks.append(Check(f"μ = {mu:g}, {load}: λ_n, {what}", tuple(solution.normal), (normal,), 1e-10))
+            checks.append(Check(f"μ = {mu:g}, {load}: λ_n, {what}", solution.normal, normal, 1e-10))
     return Report(
         "Figure 4: solutions of a sliding rod at 45°, μ_jam = 5/3",
         "λ_n [N]",
@@ -127,6 +129,7 @@ def case(mu: float, pulled: bool) -> Solvability:
     return solvability_at(rod(friction=mu, gravity=-G if pulled else G), rod_on_its_foot(THETA), SLIDING_ROD)
 
 
+AWAY = 5.0  # of the label of an arrow from its middle   [points]
 PANELS = (
     (1.0, "open", "slide"),
     (2.0, "open", "jam"),
@@ -162,42 +165,28 @@ def title(what: str, pulled: bool) -> str:
 def draw_case(axes: Axes, found: Solvability, what: str, wide: float) -> None:
     """The generalized friction cone in the plane of slip and normal, and the arrows δu₀, δu_c and their sum."""
     W, mu = found.W[:2, :2], float(found.problem.mu[0])
-    free = found.free[:2] / G
-    with_slip, against = (W @ [1.0, side * mu] for side in (1.0, -1.0))  # n, t of friction to the right, to the left
-    corners = np.array([[0.0, 0.0], 30 * with_slip, 30 * against])[:, ::-1]
+    free = found.free[1::-1] / G  # t, n
+    with_slip, against = ((W @ [1.0, side * mu])[::-1] for side in (1.0, -1.0))  # friction to the right, to the left
+    corners = np.array([[0.0, 0.0], 30 * with_slip, 30 * against])
     axes.add_patch(Polygon(corners, closed=True, facecolor=PALETTE[0], alpha=0.10, zorder=1))
     axes.plot(*corners[[1, 0]].T, color=PALETTE[0], linewidth=1.8, zorder=2)
     axes.plot(*corners[[0, 2]].T, color=PALETTE[0], linewidth=0.8, zorder=2)
     axes.axhspan(-10, 0, color=TOTAL, alpha=0.22, zorder=0, linewidth=0)
     axes.axhline(0.0, color=INK, linewidth=1.0, zorder=3)
     axes.plot([0, wide], [0, wide], color=TOTAL, linewidth=7, zorder=1.5)  # the rod, longer than the picture
-    normal = {"open": 0.0, "jam": 1.0}.get(what, float(-free[0] / with_slip[0]))
+    normal = {"open": 0.0, "jam": 1.0}.get(what, float(-free[1] / with_slip[1]))
     total = free + normal * with_slip
-    away = 0.035 * wide
-    arrow(axes, np.zeros(2), free, PALETTE[3], "$δu_0$", (away if total[1] < 0 else -away, 0.0))
+    arrow(axes, np.zeros(2), free, PALETTE[3], "$δu_0$", (AWAY if total[0] < 0 else -AWAY, 0.0))
     if normal:
         wrong = what in ("jam", "pull")
-        beside = (away, 0.0) if mu == 1 else (0.0, -2 * away if wrong else 2 * away)
+        beside = (AWAY, 0.0) if mu == 1 else (0.0, -2 * AWAY if wrong else 2 * AWAY)
         arrow(axes, free, total, PALETTE[1], "$δu_c$", beside)
-        above = mu == 1 or wrong
-        arrow(
-            axes, np.zeros(2), total, WRONG if wrong else PALETTE[2], "$du$", (0.0, 2.5 * away if above else -2 * away)
-        )
+        above = (0.0, 2.5 * AWAY if mu == 1 or wrong else -2 * AWAY)
+        arrow(axes, np.zeros(2), total, WRONG if wrong else PALETTE[2], "$du$", above)
     dress(axes, "", "")
     axes.set_aspect("equal")
     axes.set_xlim(-wide, wide)
     axes.set_ylim(-0.4 * wide, 0.65 * wide)
-
-
-def arrow(axes: Axes, start: Vector, end: Vector, colour: str, label: str, shift: tuple[float, float]) -> None:
-    """From and to points given as (normal, tangential), with a label beside its middle."""
-    (y0, x0), (y1, x1) = start, end
-    look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
-    axes.annotate("", (x1, y1), (x0, y0), arrowprops=look, zorder=6)
-    side = "left" if shift[0] > 0 else "right" if shift[0] < 0 else "center"
-    x, y = (x0 + x1) / 2 + shift[0], (y0 + y1) / 2 + shift[1]
-    behind = {"facecolor": PAPER, "alpha": 0.75, "linewidth": 0, "pad": 1.0}
-    axes.text(x, y, label, color=colour, fontsize=11, zorder=5, ha=side, va="center", bbox=behind)
 
 
 # figure 6
@@ -215,9 +204,9 @@ def figure_6(announce: Announce) -> Report:
     checks = []
     for (name, (mu_jam, x, angles)), worst in zip(MINIMA.items(), found.minima, strict=True):
         checks += [
-            Check(f"{name}: μ_jam", (worst.mu_jam,), (mu_jam,), 1e-9),
-            Check(f"{name}: x [m]", (worst.parameters[0],), (x,), 1e-6),
-            Check(f"{name}: θ₁, θ₂, θ₃ [°]", tuple(np.degrees(worst.q[:3])), angles, 1e-4),
+            Check(f"{name}: μ_jam", worst.mu_jam, mu_jam, 1e-9),
+            Check(f"{name}: x [m]", worst.parameters[0], x, 1e-6),
+            Check(f"{name}: θ₁, θ₂, θ₃ [°]", np.degrees(worst.q[:3]), angles, 1e-4),
         ]
     return Report(
         "Figure 6: friction from which on the arm can jam",
@@ -283,14 +272,13 @@ def jam(announce: Announce) -> Report:
         back, u = np.linalg.solve(at.M, at.A.T), at.A @ at.v
         if name != "arm, turning":
             impulse = np.linalg.solve(at.A @ back, u)  # W⁻¹ A v, which brings the contact to rest
-            checks.append(Check(f"{name}: contact at rest, v", tuple(one.v), tuple(at.v - back @ impulse), 1e-5))
-            lost = float(u @ impulse) / 2
-            checks.append(Check(f"{name}: energy lost [J]", (one.energy_lost,), (lost,), 1e-6))
+            checks.append(Check(f"{name}: contact at rest, v", one.v, at.v - back @ impulse, 1e-5))
+            checks.append(Check(f"{name}: energy lost [J]", one.energy_lost, u @ impulse / 2, 1e-6))
         work = -one.normal_work - one.friction_work
-        checks.append(Check(f"{name}: energy lost is work", (one.energy_lost,), (work,), 1e-8))
+        checks.append(Check(f"{name}: energy lost is work", one.energy_lost, work, 1e-8))
         step = simulate_system(system, q, v, STEPS[-1], STEPS[-1], tol=1e-12).v[-1]
         known = None if name == "arm, turning" else 1e-4
-        checks.append(Check(f"{name}: one rigid step, v", tuple(step), tuple(one.v), known))
+        checks.append(Check(f"{name}: one rigid step, v", step, one.v, known))
     return Report(
         "Through the jam: impulses, stiff springs and rigid steps",
         "velocities, [J]",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Announce: TypeAlias = Callable[[str], None]  # what is told what is computed next
 
@@ -16,8 +17,8 @@ class Check:
     """Numbers computed here, beside the same numbers from elsewhere."""
 
     what: str
-    ours: tuple[float, ...]
-    known: tuple[float, ...]
+    ours: ArrayLike
+    known: ArrayLike
     tolerance: float | None  # on the largest difference; None where the number is not determined, only shown
 
     @property

@@ -324,11 +324,11 @@ def vectors(owner: str, place: Place, values: Floats, old: Floats, planar: bool)
 
 def gravities(scene: Scene, given: Mapping[Place, Floats], count: int) -> Floats:
     """(n, 3), or none where gravity does not vary."""
-    gravity = np.repeat(np.array([scene.gravity]), count, axis=0)
-    for place, values in given.items():
-        if place.field == "gravity":
-            gravity = vectors("Scene", place, values, gravity, scene.planar)
-    return gravity if any(place.field == "gravity" for place in given) else gravity[:0]
+    varied = [place for place in given if place.field == "gravity"]
+    gravity = np.repeat(np.array([scene.gravity]), count if varied else 0, axis=0)
+    for place in varied:
+        gravity = vectors("Scene", place, given[place], gravity, scene.planar)
+    return gravity
 
 
 def material_tables(scene: Scene, model: Model, given: Mapping[Place, Floats]) -> tuple[Model, Floats]:

@@ -39,27 +39,20 @@ class Plan:
 
     def parameters(self, number: int) -> dict[str, Any]:
         """What the run of that number is told."""
-        return {
-            name: plain(values[i]) for name, values, i in zip(self.names, self.values, self.at(number), strict=True)
-        }
+        indices = self.at(number // self.repeat)
+        return {name: plain(values[i]) for name, values, i in zip(self.names, self.values, indices, strict=True)}
 
-    def at(self, number: int) -> tuple[int, ...]:
-        """The index of a run along each parameter."""
-        point = number // self.repeat
-        if not self.grid:
-            return (point,) * len(self.names)
-        return tuple(int(i) for i in np.unravel_index(point, [len(values) for values in self.values]))
+    def at(self, points: Any) -> tuple[Any, ...]:
+        """The index along each parameter, of one point or of several."""
+        if not (self.grid and self.names):
+            return (points,) * len(self.names)
+        return np.unravel_index(points, [len(values) for values in self.values])
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """The parameters of all runs, as numbers where they are, else as texts."""
-        if self.grid:
-            shape = [len(values) for values in self.values]
-            chosen = np.indices(shape).reshape(len(shape), self.points)
-        else:
-            chosen = np.broadcast_to(np.arange(self.points), (len(self.names), self.points))
         columns = {
             name: np.repeat(column_of(values)[which], self.repeat, axis=0)
-            for name, values, which in zip(self.names, self.values, chosen, strict=True)
+            for name, values, which in zip(self.names, self.values, self.at(np.arange(self.points)), strict=True)
         }
         if self.repeat > 1:
             columns[REPETITION] = np.tile(np.arange(self.repeat, dtype=np.float64), self.points)

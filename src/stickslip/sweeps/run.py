@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Refused, shown
-from stickslip.errors import FileError, InputError, SolveFailed
+from stickslip.errors import FileError, InputError, SolveFailed, extra
 from stickslip.sweeps.plan import Plan
 from stickslip.sweeps.table import Row, fit_for_a_name
 
@@ -53,10 +53,8 @@ class Task:
         measured: dict[str, Any] = {}
         reason = ""
         if self.random:
-            parameters = {
-                **parameters,
-                RNG: np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,))),
-            }
+            sequence = np.random.SeedSequence(self.seed, spawn_key=(number,))
+            parameters = {**parameters, RNG: np.random.default_rng(sequence)}
         try:
             result = self.function(**self.fixed, **parameters)
             if self.keep and not hasattr(result, "save"):
@@ -207,18 +205,20 @@ def engine_of(engine: str | Executor, workers: int | None, task: Task) -> Iterat
     if name in ("processes", "mpi"):
         check_pickle(task)
     with contextlib.ExitStack() as stack:
+        make = None
         match name:
             case "threads":
-                made = Engine(futures.ThreadPoolExecutor(count), count)
+                executor: Executor = futures.ThreadPoolExecutor(count)
             case "processes":
                 make = lambda: futures.ProcessPoolExecutor(  # noqa: E731
                     count, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
                 )
-                made = Engine(make(), count, make)
+                executor = make()
             case "dask":
-                made = dask_engine(stack, address, count)
+                executor = dask_executor(stack, address, count)
             case _:
-                made = mpi_engine(workers)
+                executor = extra("sweep", "mpi4py.futures", "mpi4py", "mpi").MPIPoolExecutor(workers)
+        made = Engine(executor, workers_of(executor), make)
         stack.push(lambda kind, *_: made.executor.shutdown(wait=kind is None))
         yield made
 
@@ -228,33 +228,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def dask_engine(stack: contextlib.ExitStack, address: str, count: int | None) -> Engine:
-    """A cluster at an address, or one on this machine with a thread in each of its processes."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise InputError("sweep: engine is 'dask', which is not installed: pip install 'stickslip[dask]'") from None
+def dask_executor(stack: contextlib.ExitStack, address: str, count: int) -> Executor:
+    """Of a cluster at an address, or of one on this machine with a thread in each of its processes."""
+    dask = extra("sweep", "distributed", "dask", "dask")
     if address:
         try:
-            client = stack.enter_context(Client(address))
+            client = stack.enter_context(dask.Client(address))
         except Exception as error:  # a name that is none, or nobody who answers
             raise InputError(
                 f"sweep: engine is {shown(f'dask:{address}')}, expected a cluster there ({error})"
             ) from None
     else:
-        cluster = stack.enter_context(LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None))
-        client = stack.enter_context(Client(cluster))
-    executor = client.get_executor()
-    return Engine(executor, workers_of(executor))
-
-
-def mpi_engine(workers: int | None) -> Engine:
-    try:
-        from mpi4py.futures import MPIPoolExecutor
-    except ImportError:
-        raise InputError("sweep: engine is 'mpi', which is not installed: pip install 'stickslip[mpi]'") from None
-    executor = MPIPoolExecutor(workers)
-    return Engine(executor, workers_of(executor))
+        cluster = stack.enter_context(dask.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None))
+        client = stack.enter_context(dask.Client(cluster))
+    return client.get_executor()
 
 
 def workers_of(executor: Any) -> int | None:

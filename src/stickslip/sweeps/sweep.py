@@ -375,19 +375,18 @@ def made_folder(keep: str | os.PathLike[str]) -> str:
 
 def continued(old: Table, new: Table, path: str) -> Table:
     """The table of a file, to go on with; the error where it is that of another sweep."""
-    differs = ""
     if list(old.parameters) != list(new.parameters) or len(old) != len(new):
         differs = f"{len(old)} runs over {', '.join(old.parameters)}"
+    elif others := [name for name, column in new.parameters.items() if not same(column, old.parameters[name])]:
+        differs = f"a sweep with other values of {others[0]}"
+    elif old.about.digest != new.about.digest:
+        differs = f"a sweep of {old.about.what} that was other than now, or with other settings"
     else:
-        for name, column in new.parameters.items():
-            if not np.array_equal(
-                tables.texts(column), tables.texts(old.parameters[name]), equal_nan=column.dtype.kind == "f"
-            ):
-                differs = f"a sweep with other values of {name}"
-                break
-        if not differs and old.about.digest != new.about.digest:
-            differs = f"a sweep of {old.about.what} that was other than now, or with other settings"
-    if differs:
-        raise FileError(f"{path}: this file holds {differs}, expected this one, another out=..., or fresh=True")
-    old.about = new.about
-    return old
+        old.about = new.about
+        return old
+    raise FileError(f"{path}: this file holds {differs}, expected this one, another out=..., or fresh=True")
+
+
+def same(a: Column, b: Column) -> bool:
+    """Have two columns the same values, nan where nan is?"""
+    return np.array_equal(tables.texts(a), tables.texts(b), equal_nan=a.dtype.kind == "f")

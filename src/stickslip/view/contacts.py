@@ -34,6 +34,7 @@ from stickslip.view.trajectories import LINES, PALETTE, TOTAL, WRONG, dress
 RIM = 97  # points of a cone's rim
 MESH = 61  # of a limit surface, in either angle; every other one is drawn as an edge
 WIDE = 6.2  # inches that a panel takes
+ABOVE, BELOW = (9.0, 13.0), (9.0, -17.0)  # where the label of an arrow is, from its middle   [points]
 
 
 # the generalized friction cone
@@ -79,17 +80,17 @@ def draw_space(axes: Any, half: float, labels: tuple[str, ...]) -> None:
     axes.plot([0, 0], [0, 0], [0, half], color=INK, linewidth=1, linestyle=DASHED)
     axes.set(xlim=(-half, half), ylim=(-half, half), zlim=(-half / 3, half))
     axes.set_box_aspect((1, 1, 0.72), zoom=0.95)
-    axes.set_xlabel(labels[0], color=INK)
-    axes.set_ylabel(labels[1], color=INK, labelpad=3)
-    axes.set_zlabel(labels[2], color=INK, labelpad=-1)
-    look_of(axes)
+    dress_space(axes, labels)
+    axes.zaxis.labelpad = -1
 
 
-def look_of(axes: Any) -> None:
+def dress_space(axes: Any, labels: tuple[str, ...], elevation: float = 14, azimuth: float = -66) -> None:
+    """As `dress` does in the plane, seen from there   [°]."""
     axes.tick_params(colors=INK, labelsize=7)
-    axes.view_init(elev=14, azim=-66)
+    axes.view_init(elev=elevation, azim=azimuth)
     axes.set_facecolor(PAPER)
-    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+    for axis, label in zip((axes.xaxis, axes.yaxis, axes.zaxis), labels, strict=True):
+        axis.set_label_text(label, color=INK)
         axis.set_pane_color(PAPER)
         axis._axinfo["grid"].update(color=LINES, linewidth=0.6)
         axis.set_major_locator(MaxNLocator(4))
@@ -189,39 +190,32 @@ def draw_diagram(
     free = np.abs(total - load).max() <= 1e-9 * reach
     if solution is None:
         words = "no solution: every force closes the contact"
-        arrow(axes, np.zeros(2), load, PALETTE[3], "$δu_0$", 1)
+        arrow(axes, np.zeros(2), load, PALETTE[3], "$δu_0$", ABOVE)
         along = edges[0] / np.linalg.norm(edges[0]) * 0.6 * reach
-        arrow(axes, load, load + along, WRONG, "$δu_c$", -1)
+        arrow(axes, load, load + along, WRONG, "$δu_c$", BELOW)
     else:
         words = f"{solution.modes[contact]}, normal force {solution.force[d * contact]:.4g}"
-        arrow(axes, np.zeros(2), load, PALETTE[3], "$du = δu_0$" if free else "$δu_0$", 1)
+        arrow(axes, np.zeros(2), load, PALETTE[3], "$du = δu_0$" if free else "$δu_0$", ABOVE)
         if not free:
-            arrow(axes, load, total, PALETTE[1], "$δu_c$", 1)
+            arrow(axes, load, total, PALETTE[1], "$δu_c$", ABOVE)
         if not free and np.abs(total).max() > 1e-9 * reach:
-            arrow(axes, np.zeros(2), total, PALETTE[2], "$du$", -1)
+            arrow(axes, np.zeros(2), total, PALETTE[2], "$du$", BELOW)
     axes.set_title(words, loc="left", fontsize=10, color=INK)
     dress(axes, "along the slip", "normal")
     axes.set_aspect("equal")
     axes.set(xlim=(-1.2 * reach, 1.2 * reach), ylim=(-1.05 * reach, 1.05 * reach))
 
 
-def arrow(axes: Axes, start: Vector, end: Vector, colour: str, label: str, side: int) -> None:
-    """Between two points, with a label above (1) or below (-1) its middle."""
+def arrow(axes: Axes, start: Vector, end: Vector, colour: str, label: str, beside: tuple[float, float]) -> None:
+    """Between two places, with a label beside its middle   [points]."""
     look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
     axes.annotate("", tuple(end), tuple(start), arrowprops=look, zorder=6)
-    middle = (start + end) / 2
+    side = "left" if beside[0] > 0 else "right" if beside[0] < 0 else "center"
     behind = {"facecolor": PAPER, "alpha": 0.75, "linewidth": 0, "pad": 1.0}
-    beside = (9, 10 if side > 0 else -20)
     axes.annotate(
-        label,
-        tuple(middle),
-        xytext=beside,
-        textcoords="offset points",
-        color=colour,
-        fontsize=11,
-        zorder=7,
-        bbox=behind,
-    )
+        label, tuple((start + end) / 2), beside, textcoords="offset points", ha=side, va="center", color=colour,
+        fontsize=11, zorder=7, bbox=behind,
+    )  # fmt: skip
 
 
 # limit surfaces
@@ -250,10 +244,7 @@ def draw_limit_surface(
     space.plot_surface(x, y, z, color=PALETTE[0], alpha=0.22, linewidth=0.2, edgecolor=PAPER, rstride=1, cstride=1)
     space.plot([0, load[0]], [0, load[1]], [0, load[2]], color=PALETTE[1], linewidth=2)
     space.plot([load[0]], [load[1]], [load[2]], "o", color=PALETTE[1], markersize=7)
-    space.set_xlabel("$c_t$ [N]", color=INK)
-    space.set_ylabel("$c_o$ [N]", color=INK)
-    space.set_zlabel("$c_r$ [N m]", color=INK)
-    look_of(space)
+    dress_space(space, ("$c_t$ [N]", "$c_o$ [N]", "$c_r$ [N m]"))
     flat = sheet.add_subplot(1, 2, 2)
     draw_flat(flat, surface, load)
     write(sheet, path)

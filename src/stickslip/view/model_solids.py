@@ -91,10 +91,9 @@ class ModelSolids:
                 int(m.geom_type[i]), int(m.geom_dataid[i]), m.geom_size[i].tolist(), view
             )
         ]
-        for k, (_, *way) in enumerate(self.bones):
-            half = float(np.linalg.norm(way)) / 2
-            thick = (2 * BONE * half, 2 * BONE * half, half)
-            found.append(("tube", m.ngeom + k, np.array(way) / 2, solids.along(np.array([way]))[0], thick))
+        way = self.bones[:, 1:]
+        rods = solids.rods(np.zeros_like(way), way, BONE * np.linalg.norm(way, axis=1))
+        found += [("tube", m.ngeom + k, *rod) for k, rod in enumerate(zip(*rods, strict=True))]
         return Parts.listed(found)
 
     def view(self, *states: State) -> View:

@@ -95,11 +95,11 @@ def contents(run: Trajectory, others: Sequence[Trajectory], solids: Solids) -> d
         "about": about(run, instants),
         "names": solids.names,
         "kind": solids.kind.astype(np.uint8),
-        "tint": (solids.tints / 255).astype(np.float32),
+        "tint": solids.tints / 255,
         "planar": solids.planar,
         "view": {"centre": view.centre.tolist(), "radius": view.radius},
         "meshes": {
-            name: {"vertices": mesh.vertices.astype(np.float32), "faces": mesh.faces.astype(np.uint32)}
+            name: {"vertices": mesh.vertices, "faces": mesh.faces.astype(np.uint32)}
             for name, mesh in solids.meshes.items()
         },
         "parts": [
@@ -149,7 +149,7 @@ def chosen_instants(run: Trajectory, runs: int) -> Integers:
 
 def poses(states: Sequence[Any]) -> Floats:
     """(k, nb, 7) positions and quaternions."""
-    return np.array([np.hstack([state.position, state.quaternion]) for state in states], np.float32)
+    return np.array([np.hstack([state.position, state.quaternion]) for state in states])
 
 
 def ghost(run: Trajectory, time: Floats, solids: Solids) -> dict[str, Any]:
@@ -170,16 +170,13 @@ def contacts(run: Trajectory, instants: Integers) -> dict[str, Any]:
     lasted = np.diff(run.time)[np.maximum(instants - 1, 0)] if len(run) else np.ones(len(instants))
     h = np.repeat(lasted, np.diff(start))
 
-    def column(name: str, dtype: type = np.float32) -> NDArray[Any]:
-        return np.concatenate([getattr(table, name) for table in tables]).astype(dtype)
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(table, name) for table in tables])
 
-    vectors = {name: column(name) for name in ("point", "normal", "tangent", "velocity", "gap", "friction", "spin")}
-    force = (column("impulse", np.float64) / h[:, None]).astype(np.float32)
-    moment = (column("moment", np.float64) / h).astype(np.float32)
-    bodies = {name: column(name, np.int32) for name in ("body_a", "body_b")}
-    return {"start": start.astype(np.int32), "force": force, "moment": moment, "state": column("state", np.uint8)} | (
-        vectors | bodies
-    )
+    found = {name: column(name) for name in ("point", "normal", "tangent", "velocity", "gap", "friction", "spin")}
+    found |= {"force": column("impulse") / h[:, None], "moment": column("moment") / h}
+    found |= {"start": start.astype(np.int32), "state": column("state").astype(np.uint8)}
+    return found | {name: column(name).astype(np.int32) for name in ("body_a", "body_b")}
 
 
 def strongest(table: ContactTable) -> ContactTable:
@@ -235,7 +232,7 @@ def counts(run: Trajectory) -> Integers:
 
 def packed(value: Any) -> bytes:
     """Plain values and arrays as bytes: the length of a JSON text, the text, and the arrays, which it says where to
-    find. Numbers that are not finite become null in the text."""
+    find, float64 as float32. Numbers that are not finite become null in the text."""
     blocks: list[bytes] = []
     room = 0
 

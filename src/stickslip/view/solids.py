@@ -150,9 +150,10 @@ def placed(parts: Parts, state: State) -> tuple[Floats, Floats]:
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    """Of quaternions (n, 4): first b, then a."""
-    w = a[:, :1] * b[:, :1] - np.sum(a[:, 1:] * b[:, 1:], axis=1, keepdims=True)
-    return np.hstack([w, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])])
+    """Of quaternions (..., 4): first b, then a."""
+    (v, x), (w, y) = ((q[..., :1], q[..., 1:]) for q in (a, b))
+    scalar = v * w - np.sum(x * y, axis=-1, keepdims=True)
+    return np.concatenate([scalar, v * y + w * x + np.cross(x, y)], axis=-1)
 
 
 def quaternions(rotation: Floats) -> Floats:
@@ -168,6 +169,14 @@ def along(direction: Floats) -> Floats:
     turn = np.column_stack([w, -d[:, 1], d[:, 0], np.zeros(len(d))])
     turn[w < 1e-9] = (0.0, 1.0, 0.0, 0.0)  # upside down
     return turn / np.linalg.norm(turn, axis=1, keepdims=True)
+
+
+def rods(start: Floats, end: Floats, thin: float | Floats) -> tuple[Floats, Floats, Floats]:
+    """Positions, quaternions and scales of tubes of this radius between places (n, 3)."""
+    way = end - start
+    half = np.linalg.norm(way, axis=1) / 2
+    thick = np.broadcast_to(thin, half.shape)
+    return (start + end) / 2, along(way), np.column_stack([thick, thick, half])
 
 
 def ball_about(places: list[Floats], reach: float) -> View:

@@ -87,7 +87,7 @@ def draw_coordinates(run: Trajectory, figure: Figure) -> None:
     paths = drawable(run.q).T
     draw_over_time(axes, run, run.time, paths, "coordinates q")
     if len(paths) <= len(PALETTE):
-        named = zip(range(len(paths)), PALETTE, strict=False)
+        named = enumerate(PALETTE[: len(paths)])
         legend(figure, [Line2D([], [], color=colour, linewidth=1.8, label=f"$q_{i}$") for i, colour in named])
 
 
