@@ -28,9 +28,8 @@ UPPER_RIM: Any = np.int64(8)
 def ball_on_plane(A, local, radius, plane, margin, feature, spots, count):
     """The contact with a plane of a ball of shape A, given in its frame."""
     n = plane.axes[2]
-    centre = into_world(A.axes, local)
-    height = inner(n, ahead(minus(A.centre, plane.centre), 1.0, centre))
-    return touch_ball(ahead(A.centre, 1.0, centre), radius, height, n, margin, feature, spots, count)
+    height = inner(n, minus(A.centre, plane.centre)) + inner(into_frame(A.axes, n), local)
+    return touch_ball(ahead(A.centre, 1.0, into_world(A.axes, local)), radius, height, n, margin, feature, spots, count)
 
 
 @bare

@@ -58,10 +58,12 @@ def push(m, K, J, x, v):
 
 
 @bare
-def contact_velocity(body, jacobian, i, c, v):
-    """Component c of contact i: J_a v_a + J_b v_b, with v (nb, 6)."""
-    a, b = body[i, 0], body[i, 1]
+def contact_velocity(body, J, moving, i, c, v):
+    """Component c of contact i: J_a v_a + J_b v_b, with v (nb, 6), of which those that do not move count as zero."""
     u = 0.0
-    for k in range(6):
-        u += jacobian[i, 0, c, k] * v[a, k] + jacobian[i, 1, c, k] * v[b, k]
+    for side in range(2):
+        b = body[i, side]
+        if moving[b]:
+            for k in range(6):
+                u += J[i, side, c, k] * v[b, k]
     return u

@@ -73,7 +73,8 @@ NEWTON_LIMIT, MOST_TURNS = 60, 30
 FEW_TURNS = 8  # with the rows at the end alone; from then on bodies are braced
 SLOW = 0.5  # of the error before, above which Newton's method for (2) takes the rows at the end
 FARTHEST = 0.25  # angle by which a correction turns a body at most: rows that turn further say little   [rad]
-EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
+EXACT = 5e-13  # error of a joint, in m and rad, at which Newton's method for (2) ends
+UNKNOWN = -1.0
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself, or of a trial that is
 
 
@@ -132,6 +133,7 @@ class Held(NamedTuple):
     start: Floats  # (nr,)   errors at its start, while a trial has others
     nu: Floats  # (nr,)   ν of (2)
     last: Floats  # (1,)   the largest error before the last correction; 0 where none is left to make
+    largest: Floats  # (1,)   of `wanted`; UNKNOWN where bodies have moved since
     placement: Placement
     turned: Floats  # (3,)
 
@@ -167,7 +169,7 @@ def with_room(
         model, rows, tree, room_for_factors(tree), motors, motor, along, np.zeros((joints, 2)), bounded, soft,
         matrices(6), matrices(3), matrices(3), matrices(3), np.zeros(bodies), np.zeros(count), np.zeros(count),
         vectors(6), vectors(6), vectors(6), vectors(7), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(1),
-        unplaced(), np.zeros(3),
+        np.zeros(1), unplaced(), np.zeros(3),
     )  # fmt: skip
 
 
@@ -401,7 +403,7 @@ def start_out(held, state):
 @bare
 def begin_again(held):
     """No d and no ν yet."""
-    held.last[0] = np.inf
+    held.last[0], held.largest[0] = np.inf, UNKNOWN
     for i in range(held.nu.size):
         held.nu[i] = 0.0
     for b in range(held.bent.shape[0]):
@@ -411,13 +413,16 @@ def begin_again(held):
 
 @bare
 def misfit(held, state, kept):
-    """wanted <- what errors are beside `kept` times those at the start; the largest of it."""
+    """wanted <- what errors are beside `kept` times those at the start, unless it is that; the largest of it."""
     rows, wanted, largest = held.rows, held.wanted, 0.0
+    if held.largest[0] != UNKNOWN:
+        return held.largest[0]
     joint_errors(held.model, state, rows, held.placement, held.turned)
     for i in range(wanted.size):
         holds = rows.compliance[i] == 0.0 and rows.lower[i] == -np.inf
         wanted[i] = rows.error[i] - kept * held.before[i] if holds else 0.0
         largest = max(largest, abs(wanted[i]))
+    held.largest[0] = largest
     return largest
 
 
@@ -440,7 +445,6 @@ def correct(held, state, h, kept, speed, v):
             else:
                 bear(held, speed)
                 stopped = articulate_braced(held, state, h, held.impulse, v) or stopped
-            misfit(held, state, kept)
         displace(held, state, largest)
     bear(held, speed)
     if not stopped:
@@ -463,6 +467,7 @@ def displace(held, state, largest):
     """One correction of the positions by `wanted`, whose largest is given, or so much of it as turns no body by more
     than FARTHEST; it is the last one where the rate of that before says that no error is left."""
     shift, bodies = held.shift, held.tree.bodies
+    held.largest[0] = UNKNOWN
     left = largest * largest / held.last[0]
     held.last[0] = 0.0 if 0.0 < left < 0.1 * EXACT else largest
     for b in bodies:

@@ -15,7 +15,7 @@ import numpy as np
 
 from stickslip.collision.contacts import plain
 from stickslip.dynamics.articulated import bodies_of
-from stickslip.dynamics.contact_rows import fill_frame, push
+from stickslip.dynamics.contact_rows import contact_velocity, fill_frame, push
 from stickslip.dynamics.held import (
     NOTABLE,
     articulate,
@@ -297,7 +297,7 @@ def mark_hit(
         power, speed, impulse, slip = 0.0, 0.0, 0.0, 0.0
         for c in range(D):  # friction bounded by the step before acts without a normal impulse too
             x, at = p[D * i + c], D * i + c
-            after[at] = velocity_of(body, J, moving, i, c, v) + runs[at]
+            after[at] = contact_velocity(body, J, moving, i, c, v) + runs[at]
             power += 0.5 * x * (u[at] + after[at])
             impulse += abs(x)
             slip += abs(u[at]) + abs(after[at])
@@ -393,18 +393,6 @@ def carry(held, share):
                     share[hand] = END
                 elif away == 1 and share[hand] == END and kind[finger] == FREE:
                     share_group(tree, tree.group[finger], END, share)
-
-
-@bare
-def velocity_of(body, J, moving, i, c, v):
-    """Component c of block i: J v."""
-    u = 0.0
-    for side in range(2):
-        b = body[i, side]
-        if moving[b]:
-            for k in range(6):
-                u += J[i, side, c, k] * v[b, k]
-    return u
 
 
 @bare

@@ -42,7 +42,9 @@ OUT = -1.0  # a contact that has no τ, or takes no part in a round
 
 
 @bare
-def hand_on(n, contacts, found, material, restitution, law, body, J, sign, start, place, G, own, free, step, room, z):
+def hand_on(
+    n, contacts, found, material, restitution, law, body, J, moving, sign, start, place, G, own, free, step, room, z
+):  # fmt: skip
     """Fill τ of (1), `step.target`, for the contacts that bounce, or OUT. Returns how many there are.
 
     `step` is the Law of the step, in which those that bounce by themselves are marked already; `room` (D nb,) is filled
@@ -67,7 +69,7 @@ def hand_on(n, contacts, found, material, restitution, law, body, J, sign, start
             u, k, room[D * i + 1] = step.before[D * i] + done, found[i], OUT
             if u >= -law.rest_speed:
                 continue
-            falls = contact_velocity(body, J, i, 0, free) + step.runs[D * i] - step.before[D * i]
+            falls = contact_velocity(body, J, moving, i, 0, free) + step.runs[D * i] - step.before[D * i]
             if step.restitution[i] > 0.0 or contacts.gap[k] + law.h * (u + falls) < 0.0:  # what bounced has closed
                 e = restitution[material[contacts.shape_a[k]], material[contacts.shape_b[k]]]
                 room[D * i], room[D * i + 1] = done - (1.0 + e) * u, 0.0
@@ -85,7 +87,8 @@ def hand_on(n, contacts, found, material, restitution, law, body, J, sign, start
             parts = parting(law, contacts.gap[found[i]])
             step.target[i] = max(step.before[D * i] + felt(start, place, G, i, 0, z) - parts, 0.0)
             if answer == OUT:
-                step.q[D * i] = contact_velocity(body, J, i, 0, free) + step.runs[D * i] - parts - step.target[i]
+                falls = contact_velocity(body, J, moving, i, 0, free) + step.runs[D * i]
+                step.q[D * i] = falls - parts - step.target[i]
                 own[0, i] -= step.compliance[i]
                 step.compliance[i] = 0.0
             else:
@@ -124,7 +127,9 @@ def answer_round(n, D, sign, start, place, G, own, compliance, small, room, z):
 
 
 @bare
-def lowers(member, n, island, body, J, start, place, G, free, target, before, runs, p, z, tried, share, first, q):
+def lowers(
+    member, n, island, body, J, moving, start, place, G, free, target, before, runs, p, z, tried, share, first, q
+):  # fmt: skip
     """Does the answer of an island that bounces gain energy, or would a better λ be worth another solve? Then q is that
     of the next λ; z must be that of the impulses p."""
     if tried[island] == DECIDED:
@@ -136,7 +141,7 @@ def lowers(member, n, island, body, J, start, place, G, free, target, before, ru
             continue
         bounces = bounces or target[i] > 0.0
         for c in range(D):
-            after = contact_velocity(body, J, i, c, free) + (felt(start, place, G, i, c, z) if c < 3 else 0.0)
+            after = contact_velocity(body, J, moving, i, c, free) + (felt(start, place, G, i, c, z) if c < 3 else 0.0)
             after += runs[D * i + c]
             gain += 0.5 * p[D * i + c] * (before[D * i + c] + after)
             most += abs(p[D * i + c]) * (abs(before[D * i + c]) + abs(after))

@@ -184,8 +184,8 @@ def once_more(work, island):
     rows, law, answer, islands = work.rows, work.law, work.answer, work.islands
     return lowers(
         islands.member[islands.start[island] : islands.start[island + 1]], work.count[ACTIVE], island, rows.body,
-        rows.jacobian, rows.start, rows.place, rows.G, answer.free, law.target, law.before, law.runs, answer.p,
-        answer.z, islands.tried, islands.share, islands.first, law.q,
+        rows.jacobian, work.moving, rows.start, rows.place, rows.G, answer.free, law.target, law.before, law.runs,
+        answer.p, answer.z, islands.tried, islands.share, islands.first, law.q,
     )  # fmt: skip
 
 

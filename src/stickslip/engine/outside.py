@@ -29,7 +29,8 @@ from stickslip.engine.apart import carried_off
 from stickslip.engine.correct import CONTACTS_A_BODY
 from stickslip.engine.places import delassus, felt, set_unit
 from stickslip.engine.rows import ACTIVE, BOUNDED, ISLAND, Rules, Work
-from stickslip.engine.sweep import find_velocities, respond, sweep
+from stickslip.engine.sweep import STRAIN, find_velocities, respond, sweep
+from stickslip.engine.sweep import strained as strained_blocks
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses, stepped
@@ -61,7 +62,6 @@ IN_TURN = 3  # times that sweeps and Newton's method over the bodies go on where
 MORE_STEPS, ROUGH = 40, 1e-6  # of the interior point method over the bodies, and where rounding ends it
 PROXIMAL = 1e-2  # its first α
 DENSE = 256  # rows up to which W is dense
-STRAIN = 10.0  # how many times greater than expected, or than others, impulses are that a grip makes
 CLOSER = 0.1  # share of tol that the interior point method goes down to, lest the next step start just above tol
 WARM = 10.0  # times accept: a start that is further off costs the interior point method more steps than none
 SOFT, BACK = 1e-6, 4  # e as a share of the mean of W_nn, and proximal steps at most
@@ -108,10 +108,10 @@ def rows_of(
     numbers, vectors, tangents, point = np.empty((7, k)), np.empty((2, k, D)), np.empty((2, k, D - 1)), np.empty((k, 3))
     whole, bounds = np.empty((2, D * k + m)), np.empty((2, m))
     gather(
-        members, k, work.rows.found, work.rows.body, work.rows.jacobian, contacts.shape_a, contacts.shape_b,
-        contacts.gap, contacts.point, surfaces.material, surfaces.friction_static, surfaces.restitution,
-        surfaces.patch, law.q, law.before, law.runs, law.lower, law.upper, law.mu, law.sliding, law.compliance_tangent,
-        law.damped, law.restitution, answer.free, answer.start, bool(rules.law.answers),
+        members, k, work.rows.found, work.rows.body, work.rows.jacobian, work.moving, contacts.shape_a,
+        contacts.shape_b, contacts.gap, contacts.point, surfaces.material, surfaces.friction_static,
+        surfaces.restitution, surfaces.patch, law.q, law.before, law.runs, law.lower, law.upper, law.mu, law.sliding,
+        law.compliance_tangent, law.damped, law.restitution, answer.free, answer.start, bool(rules.law.answers),
         found, sliding, numbers, vectors, tangents, point, whole, bounds,
     )  # fmt: skip
     mu, mu_static, compliance_tangent, returned, restitution, gap, patch = numbers
@@ -154,8 +154,8 @@ def contacts_among(members: Indices, n: int) -> int:
 
 @kernel
 def gather(
-    members, k, found, body, J, shape_a, shape_b, gap, point, material, static, restitution, patch, q, before, runs,
-    lower, upper, mu, sliding, soft, damped, bounced, free, start, answers,
+    members, k, found, body, J, moving, shape_a, shape_b, gap, point, material, static, restitution, patch, q, before,
+    runs, lower, upper, mu, sliding, soft, damped, bounced, free, start, answers,
     number, slides, numbers, vectors, tangents, places, whole, bounds,
 ):  # fmt: skip
     """The fields of ActiveRows, of k contacts and the joint rows behind them; those of the last line are filled."""
@@ -174,7 +174,7 @@ def gather(
             at = D * i + c
             vectors[0, x, c], vectors[1, x, c] = before[at], start[at]
             whole[0, D * x + c] = q[at]
-            whole[1, D * x + c] = contact_velocity(body, J, i, c, free) + runs[at] - before[at]
+            whole[1, D * x + c] = contact_velocity(body, J, moving, i, c, free) + runs[at] - before[at]
         for c in range(D - 1):
             tangents[0, x, c] = before[D * i + 1 + c]
             tangents[1, x, c] = -(soft[i] * start[D * i + 1 + c] + damped[i] * before[D * i + 1 + c])
@@ -527,8 +527,7 @@ def finish_by_bodies(work: Work, rules: Rules, members: Indices, exact: bool) ->
             best[:], least = r, now
     r = best
     error, solved = judged_at(rules.tol)
-    weights = law.scale[members] ** 2
-    if not np.abs(r).max() <= STRAIN * float(weights @ np.abs(q).reshape(-1, d).sum(1)):
+    if strained_blocks(np.arange(members.size), members.size, law.scale[members], q, r):
         return None
     if not solved and (exact or not judged_at(rules.accept)[1]):
         return None

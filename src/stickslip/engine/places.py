@@ -84,6 +84,9 @@ def fill_delassus(start, place, sign, G, member, row, mark, W):
             mark[place[t]] = t + 1
         for x in range(y, member.size):
             i = member[x]
+            if row[x + 1] - row[x] == row[y + 1] - row[y] == 3:
+                put_products(start[i], start[i + 1], place, sign, mark, G, row[x], row[y], W)
+                continue
             for s in range(start[i], start[i + 1]):
                 t = mark[place[s]] - 1
                 if t >= 0:
@@ -97,15 +100,26 @@ def fill_delassus(start, place, sign, G, member, row, mark, W):
 
 @bare
 def add_product(s, A, B, x, x_end, y, y_end, W):
-    """W <- W + s A Bᵀ of 6 columns each, in the rows from x to x_end and the columns from y to y_end. The three
-    components of a contact are written out: their sums do not wait for each other."""
+    """W <- W + s A Bᵀ of 6 columns each, in the rows from x to x_end and the columns from y to y_end."""
     for a in range(x_end - x):
         f, g, h, k, m, n = s * A[a, 0], s * A[a, 1], s * A[a, 2], s * A[a, 3], s * A[a, 4], s * A[a, 5]
-        w = W[x + a]
-        if y_end - y == 3:
-            w[y] += f * B[0, 0] + g * B[0, 1] + h * B[0, 2] + k * B[0, 3] + m * B[0, 4] + n * B[0, 5]
-            w[y + 1] += f * B[1, 0] + g * B[1, 1] + h * B[1, 2] + k * B[1, 3] + m * B[1, 4] + n * B[1, 5]
-            w[y + 2] += f * B[2, 0] + g * B[2, 1] + h * B[2, 2] + k * B[2, 3] + m * B[2, 4] + n * B[2, 5]
-        else:
-            for b in range(y_end - y):
-                w[y + b] += f * B[b, 0] + g * B[b, 1] + h * B[b, 2] + k * B[b, 3] + m * B[b, 4] + n * B[b, 5]
+        for b in range(y_end - y):
+            W[x + a, y + b] += f * B[b, 0] + g * B[b, 1] + h * B[b, 2] + k * B[b, 3] + m * B[b, 4] + n * B[b, 5]
+
+
+@bare
+def put_products(begin, end, place, sign, mark, G, x, y, W):
+    """W of two contacts in space, at row x and column y: their nine sums over all places stay in registers, and do not
+    wait for each other."""
+    n_n, n_t, n_o, t_n, t_t, t_o, o_n, o_t, o_o = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for at in range(begin, end):
+        if mark[place[at]] > 0:
+            s, A, B = sign[place[at]], G[at], G[mark[place[at]] - 1]
+            for k in range(6):
+                n, t, o, f, g, h = s * A[0, k], s * A[1, k], s * A[2, k], B[0, k], B[1, k], B[2, k]
+                n_n, n_t, n_o = n_n + n * f, n_t + n * g, n_o + n * h
+                t_n, t_t, t_o = t_n + t * f, t_t + t * g, t_o + t * h
+                o_n, o_t, o_o = o_n + o * f, o_t + o * g, o_o + o * h
+    W[x, y], W[x, y + 1], W[x, y + 2] = n_n, n_t, n_o
+    W[x + 1, y], W[x + 1, y + 1], W[x + 1, y + 2] = t_n, t_t, t_o
+    W[x + 2, y], W[x + 2, y + 1], W[x + 2, y + 2] = o_n, o_t, o_o

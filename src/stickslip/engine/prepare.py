@@ -96,7 +96,10 @@ def prepare(state, rules, work, memory):
         n, m, work.free, bodies.root_mass, bodies.root, held, work.sign, rows.body, rows.jacobian, rows.start,
         rows.place, rows.G,
     )  # fmt: skip
-    contact_law(n, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, held.bent, law)
+    contact_law(
+        n, work.moving, surfaces, state.velocity, rules.law, rules.associated, contacts, rows, answer.free, held.bent,
+        law,
+    )  # fmt: skip
     if m > 0:
         bounded_law(n, m, held.rows, rows.number, rules.law, answer.free, law.q, law.compliance, law.lower, law.upper)
     if held.wanted.size > 0:
@@ -109,7 +112,7 @@ def prepare(state, rules, work, memory):
     if rules.law.answers and any_bounces(n, law.restitution):
         count[BOUNCED] = hand_on(
             n, contacts, rows.found, surfaces.material, surfaces.restitution, rules.law, rows.body, rows.jacobian,
-            work.sign, rows.start, rows.place, rows.G, law.own, answer.free, law, answer.u, answer.z,
+            work.moving, work.sign, rows.start, rows.place, rows.G, law.own, answer.free, law, answer.u, answer.z,
         )  # fmt: skip
         invert_again(n, law.own, law.mu, law.inverse)
         for i in range(n + m):
@@ -283,17 +286,18 @@ def let_go(free, root_mass, root, sign, body, J, c, begin, end, place, G):
 
 
 @bare
-def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, bent, law):
+def contact_law(n, moving, surfaces, before, numbers, associated, contacts, rows, free, bent, law):
     """The law of each contact, by friction/terms.py. Joints bend the way of bodies by `bent`, and the gaps of rows for
     the end of the step know that: half of the slip that comes of it is before the impulse, half behind, and friction
     does no work by it."""
-    D = rows.jacobian.shape[2]
+    body, J = rows.body, rows.jacobian
+    D = J.shape[2]
     for i in range(n):
         k = rows.found[i]
         a, b = surfaces.material[contacts.shape_a[k]], surfaces.material[contacts.shape_b[k]]
         for c in range(D):
-            law.q[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, free) + law.runs[D * i + c]
-            law.before[D * i + c] = contact_velocity(rows.body, rows.jacobian, i, c, before) - law.runs[D * i + c]
+            law.q[D * i + c] = contact_velocity(body, J, moving, i, c, free) + law.runs[D * i + c]
+            law.before[D * i + c] = contact_velocity(body, J, moving, i, c, before) - law.runs[D * i + c]
         at = D * i
         u_n, u_1 = law.before[at], law.before[at + 1]
         u_2, spin = law.before[at + 2] if D > 2 else 0.0, law.before[at + 3] if D > 3 else 0.0
@@ -308,7 +312,7 @@ def contact_law(n, surfaces, before, numbers, associated, contacts, rows, free, 
         if told:
             d = contacts.gap[k] / numbers.h
             for c in range(1, D):
-                law.q[at + c] += contact_velocity(rows.body, rows.jacobian, i, c, bent) / numbers.h
+                law.q[at + c] += contact_velocity(body, J, moving, i, c, bent) / numbers.h
         law.compliance_tangent[i], law.damped[i] = tangent_terms(
             numbers, surfaces.stiffness_tangent[a, b], surfaces.damping_tangent[a, b]
         )

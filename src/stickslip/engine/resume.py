@@ -143,7 +143,7 @@ def ready_scene(
     memory, inside = memory_of(checkpoint)
     if record.steps:
         engine.go_on(last, memory, record.steps)
-    return Ready(Run(engine, scene.names, watch_for(header.watch or None, inside)).chunks, Trajectory)
+    return Ready(Run(engine, scene.names, watch_for(header.watch or None, inside), in_file=True).chunks, Trajectory)
 
 
 def ready_system(

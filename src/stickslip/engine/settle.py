@@ -31,7 +31,7 @@ from stickslip.engine.newton import MOST_ROWS, newton
 from stickslip.engine.one_body import find_loads, one_place
 from stickslip.engine.rows import ACTIVE, CORRECTION, SWEEPS
 from stickslip.engine.slabs import cut, judge, put_back, put_in_order, respond_to, sweep_over
-from stickslip.engine.sweep import into_cone, judged, respond, start_at
+from stickslip.engine.sweep import into_cone, judged, respond, start_at, strained
 from stickslip.jit import bare, inlined, kernel
 from stickslip.solvers.nsgs import within
 
@@ -147,7 +147,10 @@ def settle(state, work, rules, island):
             break
         promising, due = change * tol / error, made + 2 if helped and made >= slow_after else 2 * made
         last, before = made, error
-    if not solved and error <= rules.tol:  # close enough, if not to what was aimed for
+    # Where contacts grip and no impulse does what they ask for, impulses without bound make any residual small.
+    grips = method == CORRECTION and error <= rules.tol and not large and strained(member, n, law.scale, law.q, p)
+    solved = solved and not grips
+    if not (solved or grips) and error <= rules.tol:  # close enough, if not to what was aimed for
         error, solved = judge(work, rules, rows, law, answer, member, slabs, soft, rules.tol)
     far = TO_TOL if solved else UNSOLVED
     if not solved and large and not packed and error <= rules.accept:

@@ -53,8 +53,8 @@ from stickslip.scene.model import Model, State
 from stickslip.scene.scene import Scene
 from stickslip.solvers.solution import Solver
 
-MOST_STEPS, MOST_BYTES = 512, 2**25  # in one call of the compiled loop
-ROOM, MOST_ROOM = 32, 2**17  # contacts a step that there is room for at first, and in all ahead of their number
+MOST_STEPS, MOST_BYTES = 512, 2**25  # in one call of the compiled loop; of few bodies more, where no file waits
+ROOM, MOST_ROOM = 8, 2**17  # contacts a step that there is room for at first, and in all ahead of their number
 CHUNK_SECONDS = 0.2  # that a call should take: progress and Ctrl-C in between
 FIRST, GROWS = 4096, 64  # steps of a body in the first call, and times the steps of the last one at most in the next
 
@@ -143,7 +143,7 @@ def run_scene(
     steps = count_steps(duration, dt)
     checked_every(every, steps, watch)
     engine, start = engine_of("simulate", scene, dt, friction, solver, tol, **how)
-    run = Run(engine, scene.names, watch_for(watch), save_failed)
+    run = Run(engine, scene.names, watch_for(watch), save_failed, in_file=path is not None)
     header = Header.of(
         engine.model,
         scene.names,
@@ -225,14 +225,17 @@ class Run:
     names: tuple[str, ...]
     watch: JamWatch | None = None
     save_failed: bool = True
+    in_file: bool = False  # the steps are to be in a file soon
 
     def chunks(self, steps: int) -> Iterator[Chunk]:
         """The columns and events of some steps at a time, until there are `steps` of them in all, and what the next
         one starts from; of one step where Python functions drive the scene or a watch looks."""
         engine = self.engine
         alone = bool(engine.drives) or self.watch is not None
-        most = 1 if alone else max(1, min(steps, MOST_STEPS, MOST_BYTES // engine.step_bytes))
-        made, room, size = engine.made, ROOM * most, max(1, FIRST // max(1, engine.work.free.size))
+        first = max(1, FIRST // max(1, engine.work.free.size))
+        most = MOST_STEPS if self.in_file else max(MOST_STEPS, first)
+        most = 1 if alone else max(1, min(steps, most, MOST_BYTES // engine.step_bytes))
+        made, room, size = engine.made, ROOM * most, first
         engine.reserve(most, room)
         engine.compile()
         while made < steps:

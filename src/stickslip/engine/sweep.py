@@ -23,6 +23,8 @@ from stickslip.problems.residual import by_velocities, over, project
 from stickslip.solvers.nsgs import impulse, planar_impulse
 from stickslip.solvers.nsgs import relaxed as over_relaxed
 
+STRAIN = 10.0  # how many times greater than expected, or than others, impulses are that a grip makes
+
 
 @bare
 def start_at(member, n, mu, start, share, trend, p):
@@ -145,6 +147,22 @@ def distances(member, n, scaled, mu, shift, scale, lower, upper, q, p, u):
         p_p, u_u = p_p + p_1 * p_1 + p_2 * p_2, u_u + u_1 * u_1 + u_2 * u_2
         far += cone_distance(mu[i], shift[i], p_n, p_1, p_2, u_n, u_1, u_2)
     return far, p_p, u_u, q_q
+
+
+@bare
+def strained(member, n, scale, q, p):
+    """Is the impulse of a contact STRAIN times greater than those of all blocks together that would stop each alone?"""
+    d, expected = p.size // scale.size, 0.0
+    for k in range(member.size):
+        i = member[k]
+        for c in range(d if i < n else 1):
+            expected += scale[i] ** 2 * abs(q[d * i + c])
+    for k in range(member.size):
+        i = member[k]
+        for c in range(d if i < n else 0):
+            if not abs(p[d * i + c]) <= STRAIN * expected:
+                return True
+    return False
 
 
 @bare
