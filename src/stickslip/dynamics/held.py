@@ -28,6 +28,7 @@ effort τ of a joint, with q̇ = J v its coordinate: v* has h M⁻¹ Jᵀ τ too
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
@@ -77,30 +78,11 @@ EXACT = 1e-13  # error of a joint, in m and rad, at which Newton's method for (2
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself, or of a trial that is
 
 
-class JointModel(NamedTuple):
-    """What joints need of a Model; see there."""
-
-    planar: bool
-    kind: Integers
-    mass: Floats
-    inertia: Floats
-    inverse_mass: Floats
-    inverse_inertia: Floats
-    joint: Integers
-    joint_a: Integers
-    joint_b: Integers
-    joint_anchor_a: Floats
-    joint_anchor_b: Floats
-    joint_frame_a: Floats
-    joint_frame_b: Floats
-    joint_lower: Floats
-    joint_upper: Floats
-    joint_target: Floats
-    joint_strength: Floats
-    joint_compliance: Floats
-    joint_damping: Floats
-
-
+JointModel = namedtuple(
+    "JointModel",
+    "planar kind mass inertia inverse_mass inverse_inertia joint joint_a joint_b joint_anchor_a joint_anchor_b "
+    "joint_frame_a joint_frame_b joint_lower joint_upper joint_target joint_strength joint_compliance joint_damping",
+)  # what joints need of a Model; see there
 OF_MODEL = attrgetter(*JointModel._fields)
 
 
