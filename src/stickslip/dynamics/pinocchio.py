@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 import os
-import xml.etree.ElementTree as xml
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,8 +44,8 @@ from stickslip.checks import (
 from stickslip.checks import path as file_path
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.generalized import ContactPoint
-from stickslip.dynamics.model_files import check_numbers
-from stickslip.errors import FileError, InputError, extra, reading, short
+from stickslip.dynamics.model_files import described
+from stickslip.errors import FileError, InputError, extra
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.remade import Remade, remade
 
@@ -241,23 +240,10 @@ def load_robot(
 
 
 def read_model(pin: Any, file: Path, floating: bool) -> Any:
-    if not os.path.isfile(file):  # also where the name is too long
-        raise FileError(f"{OWNER}: {short(str(file))!r} is no file, expected a URDF or MJCF file")
-    with reading(str(file), "a URDF or MJCF file"):
-        content = file.read_bytes()
-    try:
-        tree = xml.fromstring(content)
-    except (xml.ParseError, ValueError, LookupError) as error:  # also of an encoding that there is not
-        raise FileError(f"{OWNER}: {str(file)!r} is not XML ({error}), expected a URDF or MJCF file") from None
+    tree = described(OWNER, file, floating, "a URDF or MJCF file", "<robot> (URDF) or <mujoco> (MJCF)")
     root = (pin.JointModelFreeFlyer(),) if floating else ()
-    if tree.tag == "mujoco":
-        if floating:
-            raise InputError(f"{OWNER}: floating is True, expected False for MJCF, which has its own free joints")
-        if any(len(part) for part in tree.iter("equality")):
-            raise FileError(f"{OWNER}: {str(file)!r} has equality constraints, expected a mechanism without loops")
-    elif tree.tag != "robot":
-        raise FileError(f"{OWNER}: {str(file)!r} begins with <{tree.tag}>, expected <robot> (URDF) or <mujoco> (MJCF)")
-    check_numbers(OWNER, file, tree)
+    if tree.tag == "mujoco" and any(len(part) for part in tree.iter("equality")):
+        raise FileError(f"{OWNER}: {str(file)!r} has equality constraints, expected a mechanism without loops")
     for joint in tree.iter("joint"):
         ends = [end.get("link") for end in joint if end.tag in ("parent", "child")]
         if len(ends) == 2 and ends[0] == ends[1]:
