@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -275,32 +275,41 @@ def add_point(pin: Any, model: Any, number: int, point: FramePoint) -> int:
     return int(model.addFrame(added, False))
 
 
-def contact_axes(point: FramePoint) -> Dense:
-    """(3, 3) normal, tangent and other tangent of the plane of a point."""
-    axes = np.zeros((3, 3))
-    n_x, n_y, n_z = map(float, point.normal)
-    fill_frame(n_x, n_y, n_z, False, axes)
-    return axes
-
-
 def contact_point(pin: Any, model: Any, data: Any, frame: int, point: FramePoint) -> ContactPoint:
-    axes = contact_axes(point)
     world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     still = np.zeros(model.nv)
 
-    def gap(q: Vector) -> float:
+    def place(q: Vector) -> Vector:
         pin.forwardKinematics(model, data, q)
-        return float(axes[0] @ pin.updateFramePlacement(model, data, frame).translation) - point.offset
+        return pin.updateFramePlacement(model, data, frame).translation
 
-    def rows(q: Vector) -> Dense:
-        return axes @ np.reshape(pin.computeFrameJacobian(model, data, q, frame, world), (6, -1))[:3]
+    def jacobian(q: Vector) -> Dense:
+        return np.reshape(pin.computeFrameJacobian(model, data, q, frame, world), (6, -1))[:3]
 
-    def drift(q: Vector, v: Vector) -> Vector:
+    def acceleration(q: Vector, v: Vector) -> Vector:
         pin.forwardKinematics(model, data, q, v, still)
-        return axes @ pin.getFrameClassicalAcceleration(model, data, frame, world).linear
+        return pin.getFrameClassicalAcceleration(model, data, frame, world).linear
 
+    return on_its_plane(point, place, jacobian, acceleration)
+
+
+def on_its_plane(
+    point: FramePoint,
+    place: Callable[[Vector], Vector],
+    jacobian: Callable[[Vector], Dense],
+    acceleration: Callable[[Vector, Vector], Vector] | None = None,
+) -> ContactPoint:
+    """The contact of a point with its plane: from where it is in the world, how it moves with v, and its acceleration
+    where v stays as it is; None: by central difference."""
+    axes = np.zeros((3, 3))  # normal, tangent and other tangent of the plane
+    n_x, n_y, n_z = map(float, point.normal)
+    fill_frame(n_x, n_y, n_z, False, axes)
     return ContactPoint(
-        gap, rows, point.friction, point.friction_kinetic, point.restitution, drift=drift, name=point.frame
+        gap=lambda q: float(axes[0] @ place(q)) - point.offset,
+        rows=lambda q: axes @ jacobian(q),
+        drift=None if acceleration is None else lambda q, v: axes @ acceleration(q, v),
+        name=point.frame,
+        **{name: getattr(point, name) for name in ("friction", "friction_kinetic", "restitution")},
     )
 
 
