@@ -32,7 +32,6 @@ from stickslip.checks import (
     checked,
     count,
     either,
-    fraction,
     function,
     instance,
     not_negative,
@@ -45,7 +44,7 @@ from stickslip.errors import InputError
 from stickslip.problems.matrix import Dense, Vector, canonical
 from stickslip.remade import Remade
 from stickslip.scene.friction_law import FrictionLaw
-from stickslip.scene.materials import coefficient
+from stickslip.scene.materials import STIFFNESS, check_damper, coefficient
 
 Given: TypeAlias = Any  # what a user's function returns: an array, or nested lists
 DIFFERENCE = 1e-5  # largest change of a velocity coordinate in the central difference of A: error about 1e-10
@@ -59,19 +58,14 @@ friction_of = either(instance(FrictionLaw), not_negative, expected="a number >= 
     gap=function,
     rows=function,
     friction=friction_of,
-    friction_kinetic=not_negative,
-    restitution=fraction,
     drift=function,
     name=text,
     stiffness=bound,
-    damping=not_negative,
     stiffness_tangent=bound,
-    damping_tangent=not_negative,
-    patch=not_negative,
-    surface=coefficient,
     spin=function,
     place=function,
     surface_velocity=function,
+    **dict.fromkeys(("friction_kinetic", "restitution", "damping", "damping_tangent", "patch", "surface"), coefficient),
 )
 class ContactPoint:
     """A point of the system that may touch a surface, at rest or, with `surface_velocity`, moving by itself."""
@@ -103,21 +97,14 @@ class ContactPoint:
         return (self.rows(q), None) if self.surface_velocity is None else (self.rows(q, t), self.surface_velocity(q, t))
 
     def __post_init__(self) -> None:
+        owner = f"ContactPoint {self.name!r}"
+        STIFFNESS(owner, "stiffness", self.stiffness)
+        check_damper(owner, self.stiffness_tangent, self.damping_tangent)
         if isinstance(self.friction, FrictionLaw) and self.friction_kinetic is not None:
-            raise InputError(
-                f"ContactPoint {self.name!r}: friction_kinetic is given beside a FrictionLaw, expected None"
-            )
+            raise InputError(f"{owner}: friction_kinetic is given beside a FrictionLaw, expected None")
         static = self.friction.at_rest if isinstance(self.friction, FrictionLaw) else self.friction
         kinetic = static if self.friction_kinetic is None else self.friction_kinetic
         object.__setattr__(self, "friction_kinetic", kinetic)
-        for field in ("stiffness", "stiffness_tangent"):
-            value = getattr(self, field)
-            damper = field == "stiffness_tangent" and value == 0 and self.damping_tangent > 0
-            if not (value > 0 or damper):
-                raise InputError(
-                    f"ContactPoint {self.name!r}: {field} is {value!r}, expected a positive number, or inf for a rigid "
-                    "surface"
-                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,13 +265,9 @@ class Instant:
         """A of one contact."""
         return self.A[self.dimension * contact : self.dimension * (contact + 1)]
 
-    def free_acceleration(self, force: Vector | float = 0.0) -> Vector:
-        """v̇ without contact and constraint forces."""
-        return linalg.solve(self.M, force - self.bias, assume_a="pos")
-
     def contact_acceleration(self, force: Vector | float = 0.0) -> Vector:
         """u̇ without contact and constraint forces, A M⁻¹(f - c) + Ȧ v + ẇ, (d nc,)."""
-        return self.A @ self.free_acceleration(force) + self.drift
+        return self.A @ linalg.solve(self.M, force - self.bias, assume_a="pos") + self.drift
 
 
 def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> Instant:
