@@ -281,9 +281,17 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
     if len({len(A) for A, _ in rows}) > 1:
         sizes = ", ".join(str(len(A)) for A, _ in rows)
         raise InputError(f"{name}: contacts have {sizes} rows, expected 2 for all (planar) or 3 for all")
-    drift = [difference_or(system, f"drift of contact {i}", c, q, v, time) for i, c in enumerate(system.contacts)]
-    held = system.constraint
-    G, rate = (np.zeros((0, n)), np.zeros(0)) if held is None else constraint_rows(system, held, q, time)
+    drift = [
+        difference_or(system, f"drift of contact {i}", contact, q, v, time, len(rows[i][0]))
+        for i, contact in enumerate(system.contacts)
+    ]
+    held, G = system.constraint, np.zeros((0, n))
+    rate = error = along = np.zeros(0)
+    if held is not None:
+        G, rate = constraint_rows(system, held, q, time)
+        said = np.zeros(len(G)) if held.error is None else held.error_at(q, time)
+        error = vector(name, "constraint error", said, len(G))
+        along = difference_or(system, "constraint drift", held, q, v, time, len(G))
     return Instant(
         q=q,
         v=v,
@@ -293,10 +301,8 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
         drift=np.concatenate(drift) if drift else np.zeros(0),
         gap=np.array([gap_of(contact, q, time) for contact in system.contacts], np.float64),
         G=G,
-        constraint_error=np.zeros(len(G))
-        if held is None or held.error is None
-        else vector(name, "constraint error", held.error_at(q, time), len(G)),
-        constraint_drift=np.zeros(0) if held is None else difference_or(system, "constraint drift", held, q, v, time),
+        constraint_error=error,
+        constraint_drift=along,
         w=np.concatenate([w for _, w in rows]) if rows else np.zeros(0),
         constraint_rate=rate,
         time=time,
@@ -312,47 +318,47 @@ def gap_of(contact: ContactPoint, q: Vector, time: float) -> float:
 
 def contact_rows(system: System, contact: int, q: Vector, time: float) -> tuple[Dense, Vector]:
     """A and w of one contact, checked."""
-    given, moves = system.contacts[contact].velocity_rows(q, time)
-    A = canonical(system.name, f"A of contact {contact}", given)
-    if A.ndim != 2 or A.shape[0] not in (2, 3) or A.shape[1] != system.velocities:
-        raise InputError(
-            f"{system.name}: A of contact {contact} has shape {A.shape}, expected rows n, t or n, t, o "
-            f"and {system.velocities} columns, one for each velocity"
-        )
-    none = np.zeros(len(A))
-    return A, none if moves is None else vector(system.name, f"surface of contact {contact}", moves, len(A))
+    names = f"A of contact {contact}", f"surface of contact {contact}"
+    return checked_rows(system, system.contacts[contact], q, time, *names)
 
 
 def constraint_rows(system: System, held: Constraint, q: Vector, time: float) -> tuple[Dense, Vector]:
     """G and ∂g/∂t, checked."""
-    name, n = system.name, system.velocities
-    given, moves = held.velocity_rows(q, time)
-    G = canonical(name, "G", given)
-    if G.ndim != 2 or G.shape[1] != n:
-        raise InputError(f"{name}: G has shape {G.shape}, expected {n} columns, one for each velocity")
-    return G, np.zeros(len(G)) if moves is None else vector(name, "constraint rate", moves, len(G))
+    return checked_rows(system, held, q, time, "G", "constraint rate")
+
+
+def checked_rows(
+    system: System, of: ContactPoint | Constraint, q: Vector, time: float, name: str, of_itself: str
+) -> tuple[Dense, Vector]:
+    """Rows, and the velocity that they have by themselves, by the names that errors call them."""
+    given, moves = of.velocity_rows(q, time)
+    A = canonical(system.name, name, given)
+    point = isinstance(of, ContactPoint)
+    if A.ndim != 2 or A.shape[1] != system.velocities or (point and len(A) not in (2, 3)):
+        rows = "rows n, t or n, t, o and " if point else ""
+        raise InputError(
+            f"{system.name}: {name} has shape {A.shape}, expected {rows}{system.velocities} columns, one for each "
+            "velocity"
+        )
+    return A, np.zeros(len(A)) if moves is None else vector(system.name, of_itself, moves, len(A))
 
 
 def difference_or(
-    system: System, what: str, rows: ContactPoint | Constraint, q: Vector, v: Vector, time: float
+    system: System, what: str, rows: ContactPoint | Constraint, q: Vector, v: Vector, time: float, count: int
 ) -> Vector:
-    """Ȧ v + ẇ, or its like of a constraint: as the user's function says, or the central difference along the motion."""
+    """Ȧ v + ẇ of so many rows, as the user's function says, or by the central difference along the motion."""
     if rows.drift is not None:
         given = rows.drift(q, v, time) if rows.moving else rows.drift(q, v)
-        return vector(system.name, what, given, len(np.asarray(rows.velocity_rows(q, time)[0])))
+        return vector(system.name, what, given, count)
     speed = float(np.abs(v).max())
     if speed == 0 and not rows.moving:
-        return np.zeros(len(np.asarray(rows.velocity_rows(q, time)[0])))
+        return np.zeros(count)
     e = DIFFERENCE / max(speed, 1.0) if rows.moving else DIFFERENCE / speed
 
     def velocity(s: float) -> Vector:
-        given, w = rows.velocity_rows(system.moved(q, s * v), time + s)
-        A = canonical(system.name, f"rows for the {what}", given)
-        if A.ndim != 2 or A.shape[1] != v.size:
-            raise InputError(
-                f"{system.name}: rows for the {what} have shape {A.shape}, expected {v.size} columns, one a velocity"
-            )
-        return A @ v if w is None else A @ v + vector(system.name, f"surface for the {what}", w, len(A))
+        names = f"the matrix for the {what}", f"surface for the {what}"
+        A, w = checked_rows(system, rows, system.moved(q, s * v), time + s, *names)
+        return A @ v + w
 
     return vector(system.name, what, (velocity(e) - velocity(-e)) / (2 * e))
 
