@@ -155,10 +155,9 @@ class Judge:
             fill_frame(x, y, z, False, frame)
             force = one[9] * np.array(one[7]) + one[10] * np.array(one[11]) + one[12] * np.array(one[13])
             f[i] = frame @ force
-            a, b = (velocity_at(before[body], after[body], link, place) for body, link in sides)
-            u[i] = frame @ (a - b)
-            a, b = (velocity_at(before[body], before[body], link, place) for body, link in sides)
-            start[i] = frame @ (a - b)
+            for velocity, then in ((u, after), (start, before)):
+                a, b = (velocity_at(before[body], then[body], link, place) for body, link in sides)
+                velocity[i] = frame @ (a - b)
             mu[i] = min(self.dynamics[sides[0]][1] * self.dynamics[sides[1]][1], MOST_FRICTION)
             gap[i] = one[8]
             own = sum(self.response(body, link, place, before[body], inverse) for body, link in sides)

@@ -101,8 +101,7 @@ class FrictionCone:
     @property
     def Q(self) -> Dense:
         """The cone's quadratic form, order n, t[, o]: δuᵀ Q δu <= 0 inside. Where W is singular, on its range."""
-        signs = np.eye(len(self.W))
-        signs[0, 0] = -(self.mu**2)
+        signs = np.diag([-(self.mu**2), *np.ones(len(self.W) - 1)])
         return self.effective_mass.T @ signs @ self.effective_mass
 
     @checked(count=wholes(3, 100_000))

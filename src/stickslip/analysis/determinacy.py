@@ -28,13 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from stickslip.analysis.matrices import of_snapshot
-from stickslip.analysis.solvability import cone_problem, largest, solvability
+from stickslip.analysis.solvability import cone_problem, largest, null_space, rank_of, solvability
 from stickslip.checks import checked, optional, shown, vector, whole
 from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given
@@ -51,9 +51,6 @@ from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Dense, Indices, Vector, as_dense
 from stickslip.solvers.conic import conic_solver
 from stickslip.solvers.existence import FEW_DIGITS, negative_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LISTED = 12  # loads that the text shows
 EQUAL = 1e-7  # ranges narrower than this share of the largest force are one value
@@ -227,9 +224,9 @@ def of_contact_problem(
         problem=problem,
         motion=v,
         names=component_names(problem, contacts),
-        rank=rank_of(J),
-        null_space=null_space(J),
-        freedom=np.linalg.qr(basis @ null_space(J @ basis))[0],
+        rank=rank_of(J, RANK),
+        null_space=null_space(J, RANK),
+        freedom=np.linalg.qr(basis @ null_space(J @ basis, RANK))[0],
         lower=lower / h,
         upper=upper / h,
         least=least / h,
@@ -250,19 +247,6 @@ def solved_motion(problem: ContactProblem) -> Vector:
     """v⁺ under Coulomb's law, over patches that of their limit surfaces."""
     formulation = LimitSurface(stabilisation=GAP) if problem.dimension == 4 else Coulomb(stabilisation=GAP)
     return problem.velocity_after(formulation.impulses(problem, accurate(formulation.pose(problem)).x))
-
-
-# the null space
-
-
-def rank_of(matrix: Dense) -> int:
-    singular = np.linalg.svd(matrix, compute_uv=False)
-    return int((singular > RANK * singular.max(initial=0.0)).sum())
-
-
-def null_space(matrix: Dense) -> Dense:
-    """Orthonormal columns with matrix @ columns = 0."""
-    return np.linalg.svd(matrix)[2][rank_of(matrix) :].T
 
 
 # the programs
@@ -304,7 +288,7 @@ class Program:
 def ranges(J: Dense, face: Face, x0: Vector) -> tuple[Vector, Vector, float]:
     """lower and upper of (2), and the largest duality gap."""
     lower, upper, worst = x0.copy(), x0.copy(), 0.0
-    moves = np.abs(face.basis @ null_space(J @ face.basis))
+    moves = np.abs(face.basis @ null_space(J @ face.basis, RANK))
     open_rows = np.flatnonzero(moves.max(axis=1, initial=0.0) > RANK)
     if open_rows.size == 0:
         return lower, upper, worst

@@ -110,9 +110,8 @@ class Family(Remade):
     def coupling(self, parameters: Vector, contact: Contact, held: Mapping[Any, How] | None) -> FrictionCoupling:
         """Of a contact in one pose."""
         found = self.pose(*parameters.tolist())
-        if self.system is None:
-            return friction_coupling(found, contact=contact, held=held)
-        return friction_coupling(self.system, q=found, contact=contact, held=held)
+        world, q = (found, None) if self.system is None else (self.system, found)
+        return friction_coupling(world, q=q, contact=contact, held=held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +307,7 @@ def local_minima(
     found: list[tuple[float, Vector]] = []
     for index in dips(mu):
         start = np.array([axis[i] for axis, i in zip(axes, index, strict=True)])
-        place, value = bottom(family, start, bounds, width / (len(axes[0]) - 1), contact, held)
+        place, value = bottom(family, start, bounds, 1 / (len(axes[0]) - 1), contact, held)
         if all(np.abs((place - other) / width).max() > SAME for _, other in found):
             found.append((value, place))
     found.sort(key=lambda pair: pair[0])
@@ -332,34 +331,26 @@ def dips(mu: Dense) -> list[tuple[int, ...]]:
 
 
 def bottom(
-    family: Family, start: Vector, bounds: Dense, spacing: Vector, contact: Contact, held: Mapping[Any, How]
+    family: Family, start: Vector, bounds: Dense, step: float, contact: Contact, held: Mapping[Any, How]
 ) -> tuple[Vector, float]:
-    """The bottom of the dip at `start`, by Nelder and Mead's method, twice."""
+    """The bottom of the dip at `start`, by Nelder and Mead's method, twice. It sees the parameters as shares of their
+    ranges, of which `step` is one."""
+    low, width = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
 
-    def mu_at(parameters: Vector) -> float:
-        value = float(mu_jam_along(family, [tuple(parameters.tolist())], contact, held)[0])
+    def mu_at(shares: Vector) -> float:
+        value = float(mu_jam_along(family, [tuple((low + shares * width).tolist())], contact, held)[0])
         return math.inf if math.isnan(value) else value
 
-    place, least = start, mu_at(start)
-    width = bounds[:, 1] - bounds[:, 0]
+    place = (start - low) / width
+    least = mu_at(place)
     for _ in range(2):
-        corners = place + np.vstack(
-            [np.zeros(place.size), np.diag(np.where(place < bounds.mean(axis=1), 1, -1) * spacing)]
-        )
-        answer = optimize.minimize(
-            lambda scaled: mu_at(bounds[:, 0] + scaled * width),
-            (place - bounds[:, 0]) / width,
-            method="Nelder-Mead",
-            bounds=[(0.0, 1.0)] * place.size,
-            options={
-                "initial_simplex": (corners - bounds[:, 0]) / width,
-                "xatol": PLACE,
-                "fatol": LEVEL,
-            },
-        )
+        corners = place + np.vstack([np.zeros(place.size), np.diag(np.where(place < 0.5, step, -step))])
+        options = {"initial_simplex": corners, "xatol": PLACE, "fatol": LEVEL}
+        within = [(0.0, 1.0)] * place.size
+        answer = optimize.minimize(mu_at, place, method="Nelder-Mead", bounds=within, options=options)
         if answer.fun <= least:
-            place, least = bounds[:, 0] + answer.x * width, float(answer.fun)
-    return place, least
+            place, least = answer.x, float(answer.fun)
+    return low + place * width, least
 
 
 def at_edge(family: Family, place: Vector, bounds: Dense) -> bool:

@@ -46,6 +46,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from stickslip.checks import checked, instance, not_negative, vector
 from stickslip.dynamics.constrained import drift, response
@@ -55,7 +56,7 @@ from stickslip.engine.arguments import world as world_kind
 from stickslip.engine.snapshot import Snapshot, World, closed, friction_sizes, slips, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
-from stickslip.friction.active import ActiveRows
+from stickslip.friction.active import ActiveRows, contact_terms
 from stickslip.friction.bounded import lateral_relaxation
 from stickslip.friction.contact_problem import ContactProblem
 from stickslip.friction.directions import axes, polyhedral_directions, sliding_axis
@@ -63,6 +64,7 @@ from stickslip.friction.limit_surface import LimitSurface
 from stickslip.friction.phantom import Phantom
 from stickslip.friction.polyhedral import AXES, DIRECTIONS, angle
 from stickslip.friction.stabilisation import RELAXATION, Relaxation
+from stickslip.friction.terms import LawNumbers
 from stickslip.problems.lcp import LCP
 from stickslip.problems.limit_surface import LimitSurfaceProblem
 from stickslip.problems.matrix import Dense, Vector, as_dense
@@ -205,16 +207,12 @@ class LeadMatrix:
     @property
     def H(self) -> Dense:
         """(nb + t nc + nc, 2 k) of (39): what w_up and w_lo add to the rows of J."""
-        before, after = np.zeros((len(self.J_b), 2 * self.mu.shape[0])), np.zeros((len(self.J_n), 2 * len(self.mu)))
-        return np.vstack([before, np.hstack([-self.E, self.E]), after])
+        return np.pad(np.hstack([-self.E, self.E]), ((len(self.J_b), len(self.J_n)), (0, 0)))
 
     @property
     def N(self) -> Dense:
         """(2 k, 2 k) of (39): the phantom inertia."""
-        k = len(self.mu)
-        coupled = np.zeros((2 * k, 2 * k))
-        coupled[:k, k:] = coupled[k:, :k] = self.rho * np.eye(k)
-        return coupled
+        return np.kron(np.array([[0.0, self.rho], [self.rho, 0.0]]), np.eye(len(self.mu)))
 
     @property
     def matrix(self) -> Dense:
@@ -306,17 +304,14 @@ def lead_matrix(
     J_t = np.array([T @ one[1:] for T, one in zip(turn, J, strict=True)]).reshape(-1, problem.f.size)
     J_b = as_dense(problem.G).T
     blocks = [np.eye(t) if rows.sliding[i] else axes(directions, d) for i in range(nc)]
-    counts = [block.shape[1] for block in blocks]
-    E, mu = np.zeros((t * nc, sum(counts))), np.zeros((sum(counts), nc))
-    for i, block in enumerate(blocks):
-        first = sum(counts[:i])
-        E[t * i : t * (i + 1), first : first + counts[i]] = block
-        mu[first : first + counts[i], i] = rows.mu[i]
-        if rows.sliding[i] and stabilisation is None:
-            mu[first + 1 : first + counts[i], i] = 0.0  # (34)
-    terms, offset = relaxation_of(rows, problem, turn, relaxed is not False)
+    bounds = [np.full((block.shape[1], 1), mu) for block, mu in zip(blocks, rows.mu, strict=True)]
+    if stabilisation is None:
+        for i in np.flatnonzero(rows.sliding):
+            bounds[i][1:] = 0.0  # (34)
+    E, mu = (block_diag(np.zeros((0, 0)), *parts) for parts in (blocks, bounds))
+    terms, offset = relaxation_of(rows, problem, formulation.law(problem.h), turn, relaxed is not False)
     epsilon = np.concatenate([problem.compliance if relaxed is not False else 0.0 * problem.compliance, terms])
-    right = np.concatenate([-problem.f, problem.b, offset, np.zeros(2 * sum(counts))])
+    right = np.concatenate([-problem.f, problem.b, offset, np.zeros(2 * len(mu))])
     return LeadMatrix(
         names=tuple(names[i] for i in rows.contacts),
         M=as_dense(problem.M),
@@ -341,15 +336,13 @@ def own_tangents(rows: ActiveRows, i: int) -> Dense:
     return np.array([[c, s], [-s, c]])
 
 
-def relaxation_of(rows: ActiveRows, problem: ContactProblem, turn: list[Dense], relaxed: bool) -> tuple[Vector, Vector]:
+def relaxation_of(
+    rows: ActiveRows, problem: ContactProblem, law: LawNumbers, turn: list[Dense], relaxed: bool
+) -> tuple[Vector, Vector]:
     """ε and the offsets of tangents and normals, in the order of J_t and J_n."""
-    d, t = rows.dimension, rows.dimension - 1
-    whole = slice(0, d * problem.contacts)
-    w = problem.w.reshape(-1, d)[rows.contacts]
-    own = problem.response.W.diagonal()[whole].reshape(-1, d)[rows.contacts, 0]
-    free = problem.response.q[whole].reshape(-1, d)[rows.contacts, 0]
-    epsilon = rows.W.diagonal()[rows.normal] - own
-    normal = w[:, 0] + rows.q[rows.normal] - free
+    t, terms = rows.dimension - 1, contact_terms(problem, law)
+    w = problem.w.reshape(-1, rows.dimension)[rows.contacts]
+    epsilon, normal = terms.compliance[rows.contacts], w[:, 0] + terms.offset[rows.contacts]
     tangent = np.zeros((rows.count, t))
     offset = np.array([T @ w_t for T, w_t in zip(turn, w[:, 1:], strict=True)]).reshape(-1, t)
     for i in range(rows.count if relaxed else 0):
@@ -418,10 +411,9 @@ def of_snapshot(now: Snapshot) -> DistributedContacts:
     moved = response(now.at, np.column_stack([J, now.force - now.at.bias]))
     b = J.T @ (moved[:, -1] + drift(now.at)) + padded(now.at.drift[:, None], now.contacts, now.dimension)[:, 0]
     A = J.T @ moved[:, :-1]
-    slip = np.zeros((now.contacts, 3))
-    slip[:, : now.dimension - 1] = slips(now)
+    slip = in_space(slips(now))
     mu = np.where(slip.any(axis=1), now.mu_kinetic, now.mu)
-    problem = LimitSurfaceProblem((A + A.T) / 2, b, mu, sizes_in_space(now), slip)
+    problem = LimitSurfaceProblem((A + A.T) / 2, b, mu, in_space(friction_sizes(now)), slip)
     return DistributedContacts(now.names, now.at.M, J, problem.A, problem.b, problem)
 
 
@@ -438,19 +430,16 @@ def at_velocity_level(owner: str, world: World, q: Given, v: Given, force: Given
     b = J.T @ v_star + w
     b[::4] += problem.gap / problem.h
     A = J.T @ K @ J
-    posed = LimitSurfaceProblem((A + A.T) / 2, b, problem.mu, sizes_in_space(problem))
+    posed = LimitSurfaceProblem((A + A.T) / 2, b, problem.mu, in_space(friction_sizes(problem)))
     return DistributedContacts(names, as_dense(problem.M), J, posed.A, posed.b, posed)
 
 
 def padded(rows: Dense, contacts: int, d: int) -> Dense:
     """Rows (d nc, k) as (4 nc, k), with zeros for the components that are missing."""
-    whole = np.zeros((contacts, 4, rows.shape[1]))
-    whole[:, :d] = rows.reshape(contacts, d, -1)
+    whole = np.pad(rows.reshape(contacts, d, -1), ((0, 0), (0, 4 - d), (0, 0)))
     return whole.reshape(4 * contacts, -1)
 
 
-def sizes_in_space(of: Snapshot | ContactProblem) -> Dense:
-    """e (nc, 3) with zeros where a component is missing."""
-    e = np.zeros((of.contacts, 3))
-    e[:, : of.dimension - 1] = friction_sizes(of)
-    return e
+def in_space(friction: Dense) -> Dense:
+    """Friction components (nc, d - 1) as (nc, 3), likewise."""
+    return np.pad(friction, ((0, 0), (0, 3 - friction.shape[1])))

@@ -48,11 +48,10 @@ from numpy.typing import ArrayLike
 
 from stickslip.analysis.matrices import of_snapshot
 from stickslip.checks import checked, floats, instance, one_of, shown, vector
-from stickslip.dynamics.constrained import drift, response
 from stickslip.dynamics.generalized import Given, System, a_system
 from stickslip.engine.arguments import is_world, refuse_state, seconds
 from stickslip.engine.arguments import world as world_kind
-from stickslip.engine.snapshot import Snapshot, World, closed, has_patches, slips, snapshot
+from stickslip.engine.snapshot import Snapshot, World, closed, has_patches, snapshot
 from stickslip.engine.step_problem import named_problem
 from stickslip.errors import InputError
 from stickslip.friction.coulomb import Coulomb
@@ -254,12 +253,10 @@ def acceleration_problem(
 
 
 def cone_problem(now: Snapshot) -> tuple[ConeProblem, Dense]:
-    A, slip = now.at.A, slips(now)
-    moved = response(now.at, np.column_stack([A.T, now.force - now.at.bias]))
-    free = A @ (moved[:, -1] + drift(now.at)) + now.at.drift
-    mu = np.where(slip.any(axis=1), now.mu_kinetic, now.mu)
-    W = A @ moved[:, :-1]
-    return ConeProblem((W + W.T) / 2, free, mu), slip
+    """W, u̇₀ and μ of contacts without spin, by the components that they have, and their slips."""
+    problem, d = of_snapshot(now).problem, now.dimension
+    own = (4 * np.arange(now.contacts)[:, None] + np.arange(d)).ravel()
+    return ConeProblem(problem.A[np.ix_(own, own)], problem.b[own], problem.mu), problem.slip[:, : d - 1].copy()
 
 
 # contacts over patches
@@ -287,11 +284,20 @@ def of_mode(problem: LimitSurfaceProblem, solution: ModeSolution) -> ContactSolu
             ray[own] = solution.c[own] / np.linalg.norm(solution.c[own])
             columns.append(ray)
     F = np.array(columns).reshape(len(columns), problem.size).T
-    S, Vt = np.linalg.svd(as_dense(problem.A) @ F)[1:] if columns else (np.zeros(0), np.zeros((0, 0)))
-    rank = int((RANK * S.max(initial=0.0) < S).sum())
-    freedom = np.linalg.qr(F @ Vt[rank:].T)[0] if columns else np.zeros((problem.size, 0))
+    freedom = np.linalg.qr(F @ null_space(as_dense(problem.A) @ F, RANK))[0]
     modes: tuple[Mode, ...] = tuple("slide" if m == "slip" else m for m in solution.modes)  # type: ignore[misc]
     return ContactSolution(modes, solution.c, solution.a, freedom)
+
+
+def rank_of(matrix: Dense, share: float) -> int:
+    """How many singular values there are above this share of the largest."""
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    return int((singular > share * singular.max(initial=0.0)).sum())
+
+
+def null_space(matrix: Dense, share: float) -> Dense:
+    """Orthonormal columns with matrix @ columns = 0."""
+    return np.linalg.svd(matrix)[2][rank_of(matrix, share) :].T
 
 
 # one contact that slides

@@ -50,7 +50,6 @@ class Articulation(NamedTuple):
     bodies: Integers  # (nb in groups,)   those that joints hold, in the order of their nodes
     body_start: Integers  # (ng + 1,)   where those of each group begin
     node: Integers  # (nb,)   of a body; -1 where it has none
-    joint_node: Integers  # (nj,)   -1 where a joint holds nothing that moves
     size: Integers  # (nn,)   rows
     first_row: Integers  # (nn,)   of JointRows, of a joint
     ends: Integers  # (nn, 2)   blocks of a joint with its bodies a and b; -1 where that is not free
@@ -100,7 +99,6 @@ def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: In
         bodies=np.array(joined, np.int64),
         body_start=np.searchsorted(group[joined], np.arange(len(group_start))),
         node=node,
-        joint_node=joint_node,
         size=np.array([6 if which < bodies else held[which - bodies] for which in order], np.int64),
         first_row=np.array([-1 if which < bodies else first[which - bodies] for which in order], np.int64),
         ends=ends.astype(np.int64),

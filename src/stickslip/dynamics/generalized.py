@@ -32,7 +32,6 @@ from stickslip.checks import (
     checked,
     count,
     either,
-    fraction,
     function,
     instance,
     not_negative,
@@ -45,7 +44,7 @@ from stickslip.errors import InputError
 from stickslip.problems.matrix import Dense, Vector, canonical
 from stickslip.remade import Remade
 from stickslip.scene.friction_law import FrictionLaw
-from stickslip.scene.materials import coefficient
+from stickslip.scene.materials import STIFFNESS, check_damper, coefficient
 
 Given: TypeAlias = Any  # what a user's function returns: an array, or nested lists
 DIFFERENCE = 1e-5  # largest change of a velocity coordinate in the central difference of A: error about 1e-10
@@ -59,19 +58,14 @@ friction_of = either(instance(FrictionLaw), not_negative, expected="a number >= 
     gap=function,
     rows=function,
     friction=friction_of,
-    friction_kinetic=not_negative,
-    restitution=fraction,
     drift=function,
     name=text,
     stiffness=bound,
-    damping=not_negative,
     stiffness_tangent=bound,
-    damping_tangent=not_negative,
-    patch=not_negative,
-    surface=coefficient,
     spin=function,
     place=function,
     surface_velocity=function,
+    **dict.fromkeys(("friction_kinetic", "restitution", "damping", "damping_tangent", "patch", "surface"), coefficient),
 )
 class ContactPoint:
     """A point of the system that may touch a surface, at rest or, with `surface_velocity`, moving by itself."""
@@ -103,21 +97,14 @@ class ContactPoint:
         return (self.rows(q), None) if self.surface_velocity is None else (self.rows(q, t), self.surface_velocity(q, t))
 
     def __post_init__(self) -> None:
+        owner = f"ContactPoint {self.name!r}"
+        STIFFNESS(owner, "stiffness", self.stiffness)
+        check_damper(owner, self.stiffness_tangent, self.damping_tangent)
         if isinstance(self.friction, FrictionLaw) and self.friction_kinetic is not None:
-            raise InputError(
-                f"ContactPoint {self.name!r}: friction_kinetic is given beside a FrictionLaw, expected None"
-            )
+            raise InputError(f"{owner}: friction_kinetic is given beside a FrictionLaw, expected None")
         static = self.friction.at_rest if isinstance(self.friction, FrictionLaw) else self.friction
         kinetic = static if self.friction_kinetic is None else self.friction_kinetic
         object.__setattr__(self, "friction_kinetic", kinetic)
-        for field in ("stiffness", "stiffness_tangent"):
-            value = getattr(self, field)
-            damper = field == "stiffness_tangent" and value == 0 and self.damping_tangent > 0
-            if not (value > 0 or damper):
-                raise InputError(
-                    f"ContactPoint {self.name!r}: {field} is {value!r}, expected a positive number, or inf for a rigid "
-                    "surface"
-                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,13 +265,9 @@ class Instant:
         """A of one contact."""
         return self.A[self.dimension * contact : self.dimension * (contact + 1)]
 
-    def free_acceleration(self, force: Vector | float = 0.0) -> Vector:
-        """v̇ without contact and constraint forces."""
-        return linalg.solve(self.M, force - self.bias, assume_a="pos")
-
     def contact_acceleration(self, force: Vector | float = 0.0) -> Vector:
         """u̇ without contact and constraint forces, A M⁻¹(f - c) + Ȧ v + ẇ, (d nc,)."""
-        return self.A @ self.free_acceleration(force) + self.drift
+        return self.A @ linalg.solve(self.M, force - self.bias, assume_a="pos") + self.drift
 
 
 def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> Instant:
@@ -298,9 +281,17 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
     if len({len(A) for A, _ in rows}) > 1:
         sizes = ", ".join(str(len(A)) for A, _ in rows)
         raise InputError(f"{name}: contacts have {sizes} rows, expected 2 for all (planar) or 3 for all")
-    drift = [difference_or(system, f"drift of contact {i}", c, q, v, time) for i, c in enumerate(system.contacts)]
-    held = system.constraint
-    G, rate = (np.zeros((0, n)), np.zeros(0)) if held is None else constraint_rows(system, held, q, time)
+    drift = [
+        difference_or(system, f"drift of contact {i}", contact, q, v, time, len(rows[i][0]))
+        for i, contact in enumerate(system.contacts)
+    ]
+    held, G = system.constraint, np.zeros((0, n))
+    rate = error = along = np.zeros(0)
+    if held is not None:
+        G, rate = constraint_rows(system, held, q, time)
+        said = np.zeros(len(G)) if held.error is None else held.error_at(q, time)
+        error = vector(name, "constraint error", said, len(G))
+        along = difference_or(system, "constraint drift", held, q, v, time, len(G))
     return Instant(
         q=q,
         v=v,
@@ -310,10 +301,8 @@ def evaluate(system: System, q: Given, v: Given = None, time: float = 0.0) -> In
         drift=np.concatenate(drift) if drift else np.zeros(0),
         gap=np.array([gap_of(contact, q, time) for contact in system.contacts], np.float64),
         G=G,
-        constraint_error=np.zeros(len(G))
-        if held is None or held.error is None
-        else vector(name, "constraint error", held.error_at(q, time), len(G)),
-        constraint_drift=np.zeros(0) if held is None else difference_or(system, "constraint drift", held, q, v, time),
+        constraint_error=error,
+        constraint_drift=along,
         w=np.concatenate([w for _, w in rows]) if rows else np.zeros(0),
         constraint_rate=rate,
         time=time,
@@ -329,47 +318,47 @@ def gap_of(contact: ContactPoint, q: Vector, time: float) -> float:
 
 def contact_rows(system: System, contact: int, q: Vector, time: float) -> tuple[Dense, Vector]:
     """A and w of one contact, checked."""
-    given, moves = system.contacts[contact].velocity_rows(q, time)
-    A = canonical(system.name, f"A of contact {contact}", given)
-    if A.ndim != 2 or A.shape[0] not in (2, 3) or A.shape[1] != system.velocities:
-        raise InputError(
-            f"{system.name}: A of contact {contact} has shape {A.shape}, expected rows n, t or n, t, o "
-            f"and {system.velocities} columns, one for each velocity"
-        )
-    none = np.zeros(len(A))
-    return A, none if moves is None else vector(system.name, f"surface of contact {contact}", moves, len(A))
+    names = f"A of contact {contact}", f"surface of contact {contact}"
+    return checked_rows(system, system.contacts[contact], q, time, *names)
 
 
 def constraint_rows(system: System, held: Constraint, q: Vector, time: float) -> tuple[Dense, Vector]:
     """G and ∂g/∂t, checked."""
-    name, n = system.name, system.velocities
-    given, moves = held.velocity_rows(q, time)
-    G = canonical(name, "G", given)
-    if G.ndim != 2 or G.shape[1] != n:
-        raise InputError(f"{name}: G has shape {G.shape}, expected {n} columns, one for each velocity")
-    return G, np.zeros(len(G)) if moves is None else vector(name, "constraint rate", moves, len(G))
+    return checked_rows(system, held, q, time, "G", "constraint rate")
+
+
+def checked_rows(
+    system: System, of: ContactPoint | Constraint, q: Vector, time: float, name: str, of_itself: str
+) -> tuple[Dense, Vector]:
+    """Rows, and the velocity that they have by themselves, by the names that errors call them."""
+    given, moves = of.velocity_rows(q, time)
+    A = canonical(system.name, name, given)
+    point = isinstance(of, ContactPoint)
+    if A.ndim != 2 or A.shape[1] != system.velocities or (point and len(A) not in (2, 3)):
+        rows = "rows n, t or n, t, o and " if point else ""
+        raise InputError(
+            f"{system.name}: {name} has shape {A.shape}, expected {rows}{system.velocities} columns, one for each "
+            "velocity"
+        )
+    return A, np.zeros(len(A)) if moves is None else vector(system.name, of_itself, moves, len(A))
 
 
 def difference_or(
-    system: System, what: str, rows: ContactPoint | Constraint, q: Vector, v: Vector, time: float
+    system: System, what: str, rows: ContactPoint | Constraint, q: Vector, v: Vector, time: float, count: int
 ) -> Vector:
-    """Ȧ v + ẇ, or its like of a constraint: as the user's function says, or the central difference along the motion."""
+    """Ȧ v + ẇ of so many rows, as the user's function says, or by the central difference along the motion."""
     if rows.drift is not None:
         given = rows.drift(q, v, time) if rows.moving else rows.drift(q, v)
-        return vector(system.name, what, given, len(np.asarray(rows.velocity_rows(q, time)[0])))
+        return vector(system.name, what, given, count)
     speed = float(np.abs(v).max())
     if speed == 0 and not rows.moving:
-        return np.zeros(len(np.asarray(rows.velocity_rows(q, time)[0])))
+        return np.zeros(count)
     e = DIFFERENCE / max(speed, 1.0) if rows.moving else DIFFERENCE / speed
 
     def velocity(s: float) -> Vector:
-        given, w = rows.velocity_rows(system.moved(q, s * v), time + s)
-        A = canonical(system.name, f"rows for the {what}", given)
-        if A.ndim != 2 or A.shape[1] != v.size:
-            raise InputError(
-                f"{system.name}: rows for the {what} have shape {A.shape}, expected {v.size} columns, one a velocity"
-            )
-        return A @ v if w is None else A @ v + vector(system.name, f"surface for the {what}", w, len(A))
+        names = f"the matrix for the {what}", f"surface for the {what}"
+        A, w = checked_rows(system, rows, system.moved(q, s * v), time + s, *names)
+        return A @ v + w
 
     return vector(system.name, what, (velocity(e) - velocity(-e)) / (2 * e))
 

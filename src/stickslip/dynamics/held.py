@@ -28,9 +28,10 @@ effort τ of a joint, with q̇ = J v its coordinate: v* has h M⁻¹ Jᵀ τ too
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,8 +46,9 @@ from stickslip.dynamics.articulated import (
 )
 from stickslip.dynamics.contact_rows import push
 from stickslip.dynamics.joints import (
-    BOUNDED,
+    LOWER,
     MOTOR,
+    PARTS,
     RECOVERY,
     JointRows,
     Placement,
@@ -56,7 +58,6 @@ from stickslip.dynamics.joints import (
     fill_joint_rows,
     from_target,
     joint_errors,
-    joint_row_names,
     joint_rows,
     motor_row,
     place,
@@ -78,30 +79,11 @@ UNKNOWN = -1.0
 NOTABLE = 1e-9  # error at the start of a step that is worth taking back by itself, or of a trial that is
 
 
-class JointModel(NamedTuple):
-    """What joints need of a Model; see there."""
-
-    planar: bool
-    kind: Integers
-    mass: Floats
-    inertia: Floats
-    inverse_mass: Floats
-    inverse_inertia: Floats
-    joint: Integers
-    joint_a: Integers
-    joint_b: Integers
-    joint_anchor_a: Floats
-    joint_anchor_b: Floats
-    joint_frame_a: Floats
-    joint_frame_b: Floats
-    joint_lower: Floats
-    joint_upper: Floats
-    joint_target: Floats
-    joint_strength: Floats
-    joint_compliance: Floats
-    joint_damping: Floats
-
-
+JointModel = namedtuple(
+    "JointModel",
+    "planar kind mass inertia inverse_mass inverse_inertia joint joint_a joint_b joint_anchor_a joint_anchor_b "
+    "joint_frame_a joint_frame_b joint_lower joint_upper joint_target joint_strength joint_compliance joint_damping",
+)  # what joints need of a Model; see there
 OF_MODEL = attrgetter(*JointModel._fields)
 
 
@@ -144,10 +126,11 @@ def held_by(model: Model, motors: Motors | None = None) -> Held:
     motors = motors_of(model) if motors is None else motors
     if joints == 0:
         return with_room(subset, NO_ROWS, unjointed(bodies), motors, NONE, NO_ROWS, NONE, NONE)
-    rows, names = rows_of_joints(model, subset), joint_row_names(model)
-    free = np.array([name not in BOUNDED for _, name in names], np.bool_)
+    rows, upright = room_for_joints(model), np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1))
+    joint_rows(subset, State(np.zeros((bodies, 3)), upright, np.zeros((bodies, 6))), 1.0, rows)  # wherever bodies are
+    free, driven = rows.part < LOWER, np.flatnonzero(rows.part == PARTS.index(MOTOR))
     motor = np.full(joints, -1)
-    motor[[j for j, name in names if name == MOTOR]] = [i for i, (_, name) in enumerate(names) if name == MOTOR]
+    motor[rows.joint[driven]] = driven
     held = np.bincount(rows.joint[free], minlength=joints)
     tree = tree_of(model, rows, held)
     soft = np.zeros(tree.group_start.size - 1, np.int64)
@@ -171,15 +154,6 @@ def with_room(
         vectors(6), vectors(6), vectors(6), vectors(7), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(1),
         np.zeros(1), unplaced(), np.zeros(3),
     )  # fmt: skip
-
-
-def rows_of_joints(model: Model, subset: JointModel) -> JointRows:
-    """All rows of the joints, filled for bodies where they are not."""
-    rows, bodies = room_for_joints(model), model.kind.size
-    still = State(np.zeros((bodies, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)), np.zeros((bodies, 6)))
-    count = int(joint_rows(subset, still, 1.0, rows))
-    filled: Any = (column[:count].copy() for column in rows)
-    return JointRows(*filled)
 
 
 def tree_of(model: Model, rows: JointRows, held: Integers) -> Articulation:
@@ -254,10 +228,7 @@ def articulate_braced(held, state, h, impulse, v):
     Returns whether that is more than before."""
     model, placement = held.model, held.placement
     fill_joint_rows(model, state, h, held.rows, placement, held.turned)
-    more = brace(
-        model, state, held.rows, held.motor, impulse, h, placement, held.added, held.added_before, held.hub,
-        held.most, v,
-    )  # fmt: skip
+    more = brace(model, state, held.rows, impulse, h, placement, held.added, held.added_before, held.hub, held.most, v)
     factorise_all(held, state)
     return more
 

@@ -61,15 +61,17 @@ MOTOR = "motor"
 BALL, HINGE, SLIDER = int(Joint.BALL), int(Joint.HINGE), int(Joint.SLIDER)
 FORCES, MOMENTS = (tuple(f"{kind} {axis}" for axis in "xyz") for kind in ("force", "moment"))
 BOUNDED = ("lower limit", "upper limit", MOTOR)  # rows whose λ has bounds, by their names; the others are bilateral
-MOST_ROWS = 8  # of one joint: a hinge or slider with two limits and a motor
+PARTS = (*FORCES, *MOMENTS, *BOUNDED)  # what a row may be
+MOMENT, LOWER, UPPER = 3, 6, 7  # numbers of PARTS: forces come before MOMENT, and all bilateral rows before LOWER
 ALIGNED = 1e-9  # how far an axis of a planar joint may be out of the plane, or off its normal
 SMALL = 1e-5  # square of the sine of an angle up to which three terms of a series are the angle
 
 
 class JointRows(NamedTuple):
-    """Room for `capacity` rows; the first `count` of them, returned beside, are meant."""
+    """The rows that the joints of a scene have, joint after joint."""
 
     joint: Integers  # (capacity,)
+    part: Integers  # (capacity,)       of PARTS
     body_a: Integers  # (capacity,)
     body_b: Integers  # (capacity,)
     jacobian_a: Floats  # (capacity, 6)   row velocity = jacobian_a · v_a + jacobian_b · v_b
@@ -97,18 +99,23 @@ class Placement(NamedTuple):
 
 
 def room_for_joints(model: Model) -> JointRows:
-    """Rows enough for the joints of `model`, which are checked to act in the plane where the scene is planar."""
+    """The rows of the joints of `model`, yet to be filled; joints are checked to act in the plane where the scene is
+    planar."""
     if model.planar:
         for j in range(model.joint.size):
             check_planar(Joint(model.joint[j]), j, model.joint_frame_a[j])
             check_planar(Joint(model.joint[j]), j, model.joint_frame_b[j])
-    return blank_rows(MOST_ROWS * model.joint.size)
+    names = joint_row_names(model)
+    rows = blank_rows(len(names))
+    for i, (j, name) in enumerate(names):
+        rows.joint[i], rows.part[i] = j, PARTS.index(name)
+    return rows._replace(body_a=model.joint_a[rows.joint], body_b=model.joint_b[rows.joint])
 
 
 def blank_rows(capacity: int) -> JointRows:
-    joint, body_a, body_b = (np.zeros(capacity, np.int64) for _ in range(3))
+    joint, part, body_a, body_b = (np.zeros(capacity, np.int64) for _ in range(4))
     jacobian_a, jacobian_b = np.zeros((capacity, 6)), np.zeros((capacity, 6))
-    return JointRows(joint, body_a, body_b, jacobian_a, jacobian_b, *(np.zeros(capacity) for _ in range(5)))
+    return JointRows(joint, part, body_a, body_b, jacobian_a, jacobian_b, *(np.zeros(capacity) for _ in range(5)))
 
 
 def check_planar(kind: Joint, j: int, frame: Floats) -> None:
@@ -129,8 +136,6 @@ def check_planar(kind: Joint, j: int, frame: Floats) -> None:
 def joint_row_names(model: Model) -> tuple[tuple[int, str], ...]:
     """Of each row that `joint_rows` fills the joint, and what λ is: "force x" to "moment z" along the joint axes of b,
     "lower limit", "upper limit" or "motor"."""
-    if model.joint.size == 0:
-        return ()
     free, turning = model.kind == Kind.FREE, np.trace(model.inverse_inertia, axis1=1, axis2=2) > 0.0
     moves, turns = free[model.joint_a] | free[model.joint_b], turning[model.joint_a] | turning[model.joint_b]
     across = np.abs(model.joint_frame_b[:, 1]) > 0.5  # joint axes normal to the plane of a planar scene
@@ -157,83 +162,50 @@ def row_names(
 @kernel
 def joint_rows(model, state, h, rows):
     """Fill `rows` for a step of size h from `state`; returns how many there are."""
-    return fill_joint_rows(model, state, h, rows, unplaced(), np.zeros(3))
+    fill_joint_rows(model, state, h, rows, unplaced(), np.zeros(3))
+    return rows.joint.size
 
 
 @bare
 def fill_joint_rows(model, state, h, rows, placement, turned):
     """The same with room to work in."""
-    i = np.int64(0)  # a bare 0 is a type of its own to Numba, for which half of this file would be compiled once more
-    for j in range(model.joint.size):
-        kind, a, b, first = model.joint[j], model.joint_a[j], model.joint_b[j], i
-        soft, damped = model.joint_compliance[j], model.joint_damping[j]
-        moves = model.kind[a] == Kind.FREE or model.kind[b] == Kind.FREE
-        turns = can_turn(model.inverse_inertia[a]) or can_turn(model.inverse_inertia[b])
-        place(model, state, j, placement)
-        if moves:
-            for k in range(2 if kind == Joint.SLIDER else 3):
-                axis = placement.axes_b[k]
-                if not model.planar or abs(axis[1]) < 0.5:
-                    translation(placement, axis, 1.0, rows, i)
-                    hold(h, dot(axis, placement.apart), soft[k], damped[k], rows, i)
-                    i += 1
-        if turns and kind != Joint.BALL:
-            rotation_between(placement, 2 if kind == Joint.HINGE else 0, turned)
-            for k in range(2 if kind == Joint.HINGE else 3):
-                axis = placement.axes_b[k]
-                if not model.planar or abs(axis[1]) > 0.5:
-                    rotation(axis, 1.0, rows, i)
-                    hold(h, dot(axis, turned), soft[3 + k], damped[3 + k], rows, i)
-                    i += 1
-        if (turns and kind == Joint.HINGE) or (moves and kind == Joint.SLIDER):
-            i = coordinate_rows(model, j, h, placement, rows, i)
-        for k in range(first, i):
-            rows.joint[k], rows.body_a[k], rows.body_b[k] = j, a, b
-    return i
+    q = 0.0
+    for i in range(rows.joint.size):
+        j, part = rows.joint[i], rows.part[i]
+        if i == 0 or j != rows.joint[i - 1]:
+            place_turned(model, state, j, placement, turned)
+            q = coordinate(model.joint[j], model.joint_lower[j], model.joint_upper[j], placement)
+        if part < MOMENT:
+            axis = placement.axes_b[part]
+            translation(placement, axis, 1.0, rows, i)
+            hold(h, dot(axis, placement.apart), model.joint_compliance[j, part], model.joint_damping[j, part], rows, i)
+        elif part < LOWER:
+            axis = placement.axes_b[part - MOMENT]
+            rotation(axis, 1.0, rows, i)
+            hold(h, dot(axis, turned), model.joint_compliance[j, part], model.joint_damping[j, part], rows, i)
+        elif part == LOWER:
+            coordinate_rate(model.joint[j], placement, 1.0, rows, i)
+            stop(h, q - model.joint_lower[j], rows, i)
+        elif part == UPPER:
+            coordinate_rate(model.joint[j], placement, -1.0, rows, i)
+            stop(h, model.joint_upper[j] - q, rows, i)
+        else:
+            coordinate_rate(model.joint[j], placement, 1.0, rows, i)
+            motor_row(h, 0.0, model.joint_target[j], 0.0, 0.0, model.joint_strength[j], rows, i)
 
 
 @bare
 def joint_errors(model, state, rows, placement, turned):
     """The errors of the rigid rows at another state than that which `rows` were filled at, in place."""
-    i = np.int64(0)
-    for j in range(model.joint.size):
-        while i < rows.joint.size and rows.joint[i] < j:
-            i += 1
-        kind, a, b, soft = model.joint[j], model.joint_a[j], model.joint_b[j], model.joint_compliance[j]
-        place(model, state, j, placement)
-        if model.kind[a] == Kind.FREE or model.kind[b] == Kind.FREE:
-            for k in range(2 if kind == Joint.SLIDER else 3):
-                axis = placement.axes_b[k]
-                if not model.planar or abs(axis[1]) < 0.5:
-                    rows.error[i] = dot(axis, placement.apart) if soft[k] == 0.0 else 0.0
-                    i += 1
-        if kind != Joint.BALL and (can_turn(model.inverse_inertia[a]) or can_turn(model.inverse_inertia[b])):
-            rotation_between(placement, 2 if kind == Joint.HINGE else 0, turned)
-            for k in range(2 if kind == Joint.HINGE else 3):
-                axis = placement.axes_b[k]
-                if not model.planar or abs(axis[1]) > 0.5:
-                    rows.error[i] = dot(axis, turned) if soft[3 + k] == 0.0 else 0.0
-                    i += 1
-
-
-@bare
-def coordinate_rows(model, j, h, placement, rows, i):
-    """The limits and the motor of the hinge or slider j, from row i on; returns the row after them."""
-    kind, lower, upper, strength = model.joint[j], model.joint_lower[j], model.joint_upper[j], model.joint_strength[j]
-    q = coordinate(kind, lower, upper, placement)
-    if lower > -math.inf:
-        coordinate_rate(kind, placement, 1.0, rows, i)
-        stop(h, q - lower, rows, i)
-        i += 1
-    if upper < math.inf:
-        coordinate_rate(kind, placement, -1.0, rows, i)
-        stop(h, upper - q, rows, i)
-        i += 1
-    if strength > 0.0:
-        coordinate_rate(kind, placement, 1.0, rows, i)
-        motor_row(h, 0.0, model.joint_target[j], 0.0, 0.0, strength, rows, i)
-        i += 1
-    return i
+    for i in range(rows.joint.size):
+        j, part = rows.joint[i], rows.part[i]
+        if i == 0 or j != rows.joint[i - 1]:
+            place_turned(model, state, j, placement, turned)
+        if part < LOWER and model.joint_compliance[j, part] == 0.0:
+            if part < MOMENT:
+                rows.error[i] = dot(placement.axes_b[part], placement.apart)
+            else:
+                rows.error[i] = dot(placement.axes_b[part - MOMENT], turned)
 
 
 @bare
@@ -361,6 +333,14 @@ def rotation_between(placement, first, turned):
 
 
 @bare
+def place_turned(model, state, j, placement, turned):
+    """Write where joint j is into `placement`, and the rotation that its rows ask for into `turned`."""
+    place(model, state, j, placement)
+    if model.joint[j] != Joint.BALL:
+        rotation_between(placement, 2 if model.joint[j] == Joint.HINGE else 0, turned)
+
+
+@bare
 def place(model, state, j, placement):
     """Write where joint j is into `placement`."""
     b, R, F_a, F_b = model.joint_b[j], placement.orientation, model.joint_frame_a[j], model.joint_frame_b[j]
@@ -400,9 +380,3 @@ def rotate(R, x, y, z, image):
 @bare
 def dot(x, y):
     return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
-
-
-@bare
-def can_turn(inverse_inertia):
-    """Is the body free, and no particle?"""
-    return inverse_inertia[0, 0] + inverse_inertia[1, 1] + inverse_inertia[2, 2] > 0.0

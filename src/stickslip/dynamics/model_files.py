@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.errors import FileError, InputError, reading
+from stickslip.errors import FileError, InputError, reading, short
 
 OWNER = "load_model"
 AXES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -37,17 +37,8 @@ BASE, GROUND = "world", "ground"  # of a URDF, a link of this name is MuJoCo's w
 
 def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> tuple[Any, list[str]]:
     """The MjSpec of a file, and what had to be left out of it, in sentences."""
-    if not os.path.isfile(file):  # which a name that is too long is not either
-        raise FileError(f"{OWNER}: {str(file)!r} is no file, expected an MJCF or URDF file")
-    tree = parsed(file)
-    if tree.tag not in ("mujoco", "robot"):
-        raise FileError(f"{OWNER}: {str(file)!r} begins with <{tree.tag}>, expected <mujoco> (MJCF) or <robot> (URDF)")
-    check_numbers(OWNER, file, tree)
-    notes: list[str] = []
-    if tree.tag == "robot":
-        notes += prepare_urdf(tree, file, floating)
-    elif floating:
-        raise InputError(f"{OWNER}: floating is True, expected False for MJCF, which has its own free joints")
+    tree = described(OWNER, file, floating, "an MJCF or URDF file", "<mujoco> (MJCF) or <robot> (URDF)", mend=True)
+    notes = prepare_urdf(tree, file, floating) if tree.tag == "robot" else []
     try:
         with warned(mujoco, notes):
             if tree.tag == "robot":
@@ -64,18 +55,33 @@ def read_spec(mujoco: Any, file: Path, floating: bool, ground: float | None) -> 
     return spec, notes
 
 
-def parsed(file: Path) -> Any:
-    """The root of an XML file; its declaration may stand below other lines, as in some URDFs."""
-    with reading(str(file), "an MJCF or URDF file"):
+def described(owner: str, file: Path, floating: bool, formats: str, tags: str, mend: bool = False) -> Any:
+    """The root of an MJCF or URDF file; `formats` and `tags` are what errors expect of a file, and of its first tag.
+    With `mend` the declaration of XML may stand below other lines, as in some URDFs."""
+    if not os.path.isfile(file):  # which a name that is too long is not either
+        raise FileError(f"{owner}: {short(str(file))!r} is no file, expected {formats}")
+    with reading(str(file), formats):
         text = file.read_bytes()
     try:
-        return xml.fromstring(text)
+        tree = parsed(text, mend)
     except (xml.ParseError, ValueError, LookupError) as error:  # also of an encoding that there is not
-        try:
-            return xml.fromstring(DECLARATION.sub("", text.decode("utf-8-sig", errors="replace"), count=1))
-        except (xml.ParseError, ValueError):
-            sentence = f"{OWNER}: {str(file)!r} is not XML ({error}), expected an MJCF or URDF file"
-            raise FileError(sentence) from None
+        raise FileError(f"{owner}: {str(file)!r} is not XML ({error}), expected {formats}") from None
+    if tree.tag not in ("mujoco", "robot"):
+        raise FileError(f"{owner}: {str(file)!r} begins with <{tree.tag}>, expected {tags}")
+    if floating and tree.tag == "mujoco":
+        raise InputError(f"{owner}: floating is True, expected False for MJCF, which has its own free joints")
+    check_numbers(owner, file, tree)
+    return tree
+
+
+def parsed(text: bytes, mend: bool) -> Any:
+    try:
+        return xml.fromstring(text)
+    except (xml.ParseError, ValueError, LookupError):
+        with contextlib.suppress(xml.ParseError, ValueError):
+            if mend:
+                return xml.fromstring(DECLARATION.sub("", text.decode("utf-8-sig", errors="replace"), count=1))
+        raise
 
 
 def check_numbers(owner: str, file: Path, tree: xml.Element) -> None:

@@ -80,7 +80,7 @@ from stickslip.dynamics.model_rows import (
     reach,
 )
 from stickslip.dynamics.model_scene import TIME_CONSTANT, add_scene, damping_ratio
-from stickslip.dynamics.pinocchio import FramePoint, contact_axes
+from stickslip.dynamics.pinocchio import FramePoint, on_its_plane
 from stickslip.errors import InputError, ModelWarning, extra
 from stickslip.problems.matrix import Dense, Indices, Vector
 from stickslip.remade import remade
@@ -582,22 +582,18 @@ class Run:
 
     def contact_point(self, point: FramePoint) -> ContactPoint:
         """A point of a body that may touch a plane."""
-        body, axes = self.loaded.body(point.frame), contact_axes(point)
-        local = np.array(point.point, float)
+        body, local = self.loaded.body(point.frame), np.array(point.point, float)
 
         def where(q: Vector) -> Vector:
             self.place(q)
             return self.data.xpos[body] + self.data.xmat[body].reshape(3, 3) @ local
 
-        def gap(q: Vector) -> float:
-            return float(axes[0] @ where(q)) - point.offset
-
-        def rows(q: Vector) -> Dense:
+        def jacobian(q: Vector) -> Dense:
             J = np.zeros((3, self.model.nv))
             self.mujoco.mj_jac(self.model, self.data, J, None, where(q), body)
-            return axes @ J
+            return J
 
-        return ContactPoint(gap, rows, point.friction, point.friction_kinetic, point.restitution, name=point.frame)
+        return on_its_plane(point, where, jacobian)
 
 
 def contact_memory(found: Any) -> tuple[Any, Any, Any]:

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import math
 import os
-import xml.etree.ElementTree as xml
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,8 +44,8 @@ from stickslip.checks import (
 from stickslip.checks import path as file_path
 from stickslip.dynamics.contact_rows import fill_frame
 from stickslip.dynamics.generalized import ContactPoint
-from stickslip.dynamics.model_files import check_numbers
-from stickslip.errors import FileError, InputError, extra, reading, short
+from stickslip.dynamics.model_files import described
+from stickslip.errors import FileError, InputError, extra
 from stickslip.problems.matrix import Dense, Vector
 from stickslip.remade import Remade, remade
 
@@ -241,23 +240,10 @@ def load_robot(
 
 
 def read_model(pin: Any, file: Path, floating: bool) -> Any:
-    if not os.path.isfile(file):  # also where the name is too long
-        raise FileError(f"{OWNER}: {short(str(file))!r} is no file, expected a URDF or MJCF file")
-    with reading(str(file), "a URDF or MJCF file"):
-        content = file.read_bytes()
-    try:
-        tree = xml.fromstring(content)
-    except (xml.ParseError, ValueError, LookupError) as error:  # also of an encoding that there is not
-        raise FileError(f"{OWNER}: {str(file)!r} is not XML ({error}), expected a URDF or MJCF file") from None
+    tree = described(OWNER, file, floating, "a URDF or MJCF file", "<robot> (URDF) or <mujoco> (MJCF)")
     root = (pin.JointModelFreeFlyer(),) if floating else ()
-    if tree.tag == "mujoco":
-        if floating:
-            raise InputError(f"{OWNER}: floating is True, expected False for MJCF, which has its own free joints")
-        if any(len(part) for part in tree.iter("equality")):
-            raise FileError(f"{OWNER}: {str(file)!r} has equality constraints, expected a mechanism without loops")
-    elif tree.tag != "robot":
-        raise FileError(f"{OWNER}: {str(file)!r} begins with <{tree.tag}>, expected <robot> (URDF) or <mujoco> (MJCF)")
-    check_numbers(OWNER, file, tree)
+    if tree.tag == "mujoco" and any(len(part) for part in tree.iter("equality")):
+        raise FileError(f"{OWNER}: {str(file)!r} has equality constraints, expected a mechanism without loops")
     for joint in tree.iter("joint"):
         ends = [end.get("link") for end in joint if end.tag in ("parent", "child")]
         if len(ends) == 2 and ends[0] == ends[1]:
@@ -289,32 +275,41 @@ def add_point(pin: Any, model: Any, number: int, point: FramePoint) -> int:
     return int(model.addFrame(added, False))
 
 
-def contact_axes(point: FramePoint) -> Dense:
-    """(3, 3) normal, tangent and other tangent of the plane of a point."""
-    axes = np.zeros((3, 3))
-    n_x, n_y, n_z = map(float, point.normal)
-    fill_frame(n_x, n_y, n_z, False, axes)
-    return axes
-
-
 def contact_point(pin: Any, model: Any, data: Any, frame: int, point: FramePoint) -> ContactPoint:
-    axes = contact_axes(point)
     world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     still = np.zeros(model.nv)
 
-    def gap(q: Vector) -> float:
+    def place(q: Vector) -> Vector:
         pin.forwardKinematics(model, data, q)
-        return float(axes[0] @ pin.updateFramePlacement(model, data, frame).translation) - point.offset
+        return pin.updateFramePlacement(model, data, frame).translation
 
-    def rows(q: Vector) -> Dense:
-        return axes @ np.reshape(pin.computeFrameJacobian(model, data, q, frame, world), (6, -1))[:3]
+    def jacobian(q: Vector) -> Dense:
+        return np.reshape(pin.computeFrameJacobian(model, data, q, frame, world), (6, -1))[:3]
 
-    def drift(q: Vector, v: Vector) -> Vector:
+    def acceleration(q: Vector, v: Vector) -> Vector:
         pin.forwardKinematics(model, data, q, v, still)
-        return axes @ pin.getFrameClassicalAcceleration(model, data, frame, world).linear
+        return pin.getFrameClassicalAcceleration(model, data, frame, world).linear
 
+    return on_its_plane(point, place, jacobian, acceleration)
+
+
+def on_its_plane(
+    point: FramePoint,
+    place: Callable[[Vector], Vector],
+    jacobian: Callable[[Vector], Dense],
+    acceleration: Callable[[Vector, Vector], Vector] | None = None,
+) -> ContactPoint:
+    """The contact of a point with its plane: from where it is in the world, how it moves with v, and its acceleration
+    where v stays as it is; None: by central difference."""
+    axes = np.zeros((3, 3))  # normal, tangent and other tangent of the plane
+    n_x, n_y, n_z = map(float, point.normal)
+    fill_frame(n_x, n_y, n_z, False, axes)
     return ContactPoint(
-        gap, rows, point.friction, point.friction_kinetic, point.restitution, drift=drift, name=point.frame
+        gap=lambda q: float(axes[0] @ place(q)) - point.offset,
+        rows=lambda q: axes @ jacobian(q),
+        drift=None if acceleration is None else lambda q, v: axes @ acceleration(q, v),
+        name=point.frame,
+        **{name: getattr(point, name) for name in ("friction", "friction_kinetic", "restitution")},
     )
 
 

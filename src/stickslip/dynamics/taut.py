@@ -38,7 +38,7 @@ import math
 
 import numpy as np
 
-from stickslip.dynamics.joints import can_turn, place_arms
+from stickslip.dynamics.joints import LOWER, MOMENT, place_arms
 from stickslip.dynamics.motion import times, twist
 from stickslip.dynamics.rotations import to_matrix
 from stickslip.jit import bare
@@ -50,7 +50,7 @@ ROUNDED = 1e-16  # share of a diagonal up to which what is beside it is rounding
 
 
 @bare
-def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, most, v):
+def brace(model, state, rows, impulse, h, placement, added, before, hub, most, v):
     """added (nb, 3, 3) <- the inertia that (1) adds to each body, world axes, for these impulses of rows; spins of v
     become those with what is added more than `before`. Returns whether something is. `hub` (nb, 3, 3) and `most` (nb,)
     are room."""
@@ -58,11 +58,11 @@ def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, 
         for r in range(3):
             for c in range(3):
                 before[b, r, c], added[b, r, c], hub[b, r, c] = added[b, r, c], 0.0, 0.0
-    scale, i, more = h / FOLLOWED**2, np.int64(0), False
-    if not may_swing(model, state, rows, motor, impulse, scale, most):
+    scale, i, more = h / FOLLOWED**2, np.int64(0), False  # a bare 0 is a type of its own to Numba
+    if not may_swing(model, state, rows, impulse, scale, most):
         return False
     for j in range(model.joint.size):
-        x, y, z, moment, i = pulled(rows, motor[j], impulse, i, j)
+        x, y, z, moment, i = pulled(rows, impulse, i, j)
         a, b = model.joint_a[j], model.joint_b[j]
         if most[a] <= 1.0 and most[b] <= 1.0:
             continue
@@ -84,29 +84,28 @@ def brace(model, state, rows, motor, impulse, h, placement, added, before, hub, 
 
 
 @bare
-def pulled(rows, motor, impulse, i, j):
+def pulled(rows, impulse, i, j):
     """The impulse that joint j gives body a, and the size of its moment, from its rows, which begin at i; and where
-    those of the next one begin. Motors are left out."""
+    those of the next one begin. Limits and motors are left out."""
     x = y = z = square = 0.0
     while i < rows.joint.size and rows.joint[i] <= j:
-        if rows.lower[i] == -np.inf and i != motor:
-            J, p = rows.jacobian_a[i], impulse[i]
-            if J[0] == 0.0 and J[1] == 0.0 and J[2] == 0.0:
-                square += p * p
-            else:
-                x, y, z = x + p * J[0], y + p * J[1], z + p * J[2]
+        J, p = rows.jacobian_a[i], impulse[i]
+        if rows.part[i] < MOMENT:
+            x, y, z = x + p * J[0], y + p * J[1], z + p * J[2]
+        elif rows.part[i] < LOWER:
+            square += p * p
         i += 1
     return x, y, z, math.sqrt(square), i
 
 
 @bare
-def may_swing(model, state, rows, motor, impulse, scale, most):
+def may_swing(model, state, rows, impulse, scale, most):
     """most (nb,) <- what ρ is at most: tr I⁻¹ tr K >= tr(I⁻¹ K). Does it exceed 1 anywhere?"""
     i, found = np.int64(0), False
     for b in range(most.size):
         most[b] = 0.0
     for j in range(model.joint.size):
-        x, y, z, moment, i = pulled(rows, motor[j], impulse, i, j)
+        x, y, z, moment, i = pulled(rows, impulse, i, j)
         a, b, r = model.joint_a[j], model.joint_b[j], model.joint_anchor_a[j]
         force, arm, apart = math.sqrt(x * x + y * y + z * z), 0.0, 0.0
         for k in range(3):
@@ -121,7 +120,7 @@ def may_swing(model, state, rows, motor, impulse, scale, most):
 @bare
 def stiffen(model, b, r, x, y, z, moment, scale, added):
     """(2) for the force (x, y, z) at the arm r of body b, times `scale`."""
-    if model.kind[b] != Kind.FREE or not can_turn(model.inverse_inertia[b]):
+    if model.kind[b] != Kind.FREE or not trace(model.inverse_inertia[b]) > 0.0:
         return
     force, arm = math.sqrt(x * x + y * y + z * z), math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
     K = added[b]

@@ -36,18 +36,22 @@ class Unknowns(NamedTuple):
 
 
 @kernel
-def room_for_unknowns(size, entries):
-    """No unknown stands for anything yet, and all have the bounds [0, ∞)."""
-    return (
-        np.zeros((size, 2), np.int64),
-        np.zeros((size, 2)),
-        np.zeros((entries, 2), np.int64),
-        np.zeros(entries),
-        np.zeros(size),
-        np.zeros(size),
-        np.full(size, np.inf),
-        np.zeros(size),
-    )
+def room_for_unknowns(size, entries, components, lower, upper):
+    """So many unknowns that stand for nothing yet, with the bounds [0, ∞). Behind them those of bounded joint rows,
+    which follow so many components of contacts in x."""
+    whole = size + lower.size
+    row, value = np.zeros((whole, 2), np.int64), np.zeros((whole, 2))
+    low, high = np.zeros(whole), np.full(whole, np.inf)
+    row[size:, 0], value[size:, 0] = components + np.arange(lower.size), 1.0
+    low[size:], high[size:] = lower, upper
+    return row, value, np.zeros((entries, 2), np.int64), np.zeros(entries), np.zeros(whole), low, high, np.zeros(whole)
+
+
+@kernel
+def couple(place, entry, e, row, column, value):
+    """The entry number e of K. Returns the next number."""
+    place[e, 0], place[e, 1], entry[e] = row, column, value
+    return e + 1
 
 
 def posed_as(

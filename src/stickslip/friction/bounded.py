@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import Unknowns, posed_as, room_for_unknowns
+from stickslip.friction.assembly import Unknowns, couple, posed_as, room_for_unknowns
 from stickslip.friction.directions import sliding_axis
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.stabilisation import RELAXATION, Stabilisation
@@ -73,8 +73,7 @@ def friction_along(turned, slip, p):
 def bounded_unknowns(turned, h, mu, sliding, slip, previous, compliance, bristle, lower, upper):
     """(1) as Unknowns; the starting point are the impulses of the step before, and none for joint rows."""
     k, d = previous.shape
-    m = lower.size
-    unknowns = room_for_unknowns(d * k + m, (d - 1) * k)
+    unknowns = room_for_unknowns(d * k, (d - 1) * k, d * k, lower, upper)
     row, value, place, entry, offset, low, high, start = unknowns
     e = 0
     for i in range(k):
@@ -89,12 +88,10 @@ def bounded_unknowns(turned, h, mu, sliding, slip, previous, compliance, bristle
             low[a], high[a] = -bound, bound
             start[a] = value[a, 0] * previous[i, 1] + value[a, 1] * previous[i, d - 1]
             offset[a] = 0.0 if sliding[i] else bristle[i, a - t]
-            place[e, 0], place[e, 1] = a, a
-            across = turned and sliding[i] and a > t
-            entry[e] = lateral_relaxation(h, mu[i], previous[i, 0], slip[i], compliance[i]) if across else compliance[i]
-            e += 1
-    for j in range(d * k, d * k + m):
-        row[j, 0], value[j, 0], low[j], high[j] = j, 1.0, lower[j - d * k], upper[j - d * k]
+            relaxed = compliance[i]
+            if turned and sliding[i] and a > t:
+                relaxed = lateral_relaxation(h, mu[i], previous[i, 0], slip[i], relaxed)
+            e = couple(place, entry, e, a, a, relaxed)
     return unknowns
 
 

@@ -20,18 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stickslip.checks import checked
-from stickslip.friction.cones import RoundCones
-from stickslip.friction.stabilisation import RELAXATION, RELAXING, Relaxation
+from stickslip.friction.cones import CompliantContacts
 from stickslip.problems.cone import Law
 
 
 @dataclass(frozen=True)
-@checked(stabilisation=RELAXING)
-class CompliantCone(RoundCones):
+class CompliantCone(CompliantContacts):
     """Springs and dampers over cones, with the associated law."""
 
-    stabilisation: Relaxation = RELAXATION
-
-    relaxes_friction: ClassVar[bool] = True
     cone_law: ClassVar[Law] = "associated"

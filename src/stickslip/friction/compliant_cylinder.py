@@ -14,18 +14,10 @@ the default.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from stickslip.checks import checked
-from stickslip.friction.cones import RoundCones
-from stickslip.friction.stabilisation import RELAXATION, RELAXING, Relaxation
+from stickslip.friction.cones import CompliantContacts
 
 
 @dataclass(frozen=True)
-@checked(stabilisation=RELAXING)
-class CompliantCylinder(RoundCones):
+class CompliantCylinder(CompliantContacts):
     """Springs and dampers over cylinders whose radius follows the normal impulse."""
-
-    stabilisation: Relaxation = RELAXATION
-
-    relaxes_friction: ClassVar[bool] = True

@@ -21,10 +21,12 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from stickslip.checks import checked
 from stickslip.friction.active import ActiveRows
 from stickslip.friction.elimination import with_diagonal
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.impact import RowImpulses
+from stickslip.friction.stabilisation import RELAXATION, RELAXING, Relaxation
 from stickslip.problems.cone import ConeProblem, Law
 from stickslip.problems.matrix import Indices, Matrix, Vector
 
@@ -41,6 +43,16 @@ class RoundCones(Formulation):
     def posed(self, rows: ActiveRows) -> Posed:
         W, q, mu = cone_rows(rows, self.cone_law, self.relaxes_friction)
         return Posed(ConeProblem(W, q, mu, law=self.cone_law), *cone_unknowns(rows))
+
+
+@dataclass(frozen=True)
+@checked(stabilisation=RELAXING)
+class CompliantContacts(RoundCones):
+    """Those whose contacts are springs and dampers, along the tangents too."""
+
+    stabilisation: Relaxation = RELAXATION
+
+    relaxes_friction: ClassVar[bool] = True
 
 
 def cone_unknowns(rows: ActiveRows) -> tuple[Vector, Callable[[Vector], RowImpulses]]:

@@ -27,7 +27,7 @@ from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.errors import InputError
 from stickslip.problems.cone import block_inverse
-from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_dense, as_sparse
+from stickslip.problems.matrix import Dense, Indices, Matrix, Sparse, Vector, as_dense, as_sparse, asymmetry
 
 if TYPE_CHECKING:
     from stickslip.friction.contact_problem import ContactProblem
@@ -134,10 +134,9 @@ def solve_groups(S: Sparse, C: Sparse, c: Vector) -> tuple[Sparse, Vector]:
         rows = np.flatnonzero(label == group)
         touched = C[rows]
         columns = np.unique(touched.indices)
-        solve = pseudo_solve if rows.size <= LARGEST_GROUP else sparse_solve
-        block = S[rows][:, rows]
-        form = as_dense if rows.size <= LARGEST_GROUP else sparse.csc_array
-        values, offset[rows] = solve(form(block), touched[:, columns].toarray(), c[rows])
+        small = rows.size <= LARGEST_GROUP
+        solve, form = (pseudo_solve, as_dense) if small else (sparse_solve, sparse.csc_array)
+        values, offset[rows] = solve(form(S[rows][:, rows]), touched[:, columns].toarray(), c[rows])
         parts.append((values.ravel(), np.repeat(rows, columns.size), np.tile(columns, rows.size)))
     values, rows, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
     return sparse.csr_array((values, (rows, columns)), shape=C.shape), offset
@@ -156,22 +155,14 @@ def sparse_solve(S: Sparse, C: Dense, c: Vector) -> tuple[Dense, Vector]:
 
 def inverse_of(M: Matrix) -> Matrix:
     """M⁻¹, dense for a small M and sparse, block by block, for a large one."""
+    if asymmetry(M) > SYMMETRIC:
+        apart = float(abs(M - M.T).max())
+        raise InputError(f"ContactProblem: M - Mᵀ has entries of {apart:.1e}, expected a symmetric mass matrix")
     if M.shape[0] > DENSE:
-        return sparse_inverse(as_sparse(M))
-    dense = as_dense(M)
-    check_symmetry(np.abs(dense - dense.T).max(initial=0.0), np.abs(dense).max(initial=0.0))
+        M = as_sparse(M)
+        label = csgraph.connected_components(M, directed=False)[1].astype(np.int64)
+        return symmetric(block_inverse(M, label, np.bincount(label)))
     try:
-        return symmetric(np.linalg.inv(dense))
+        return symmetric(np.linalg.inv(as_dense(M)))
     except np.linalg.LinAlgError:
         raise InputError("ContactProblem: M is singular, expected an invertible mass matrix") from None
-
-
-def sparse_inverse(M: Sparse) -> Sparse:
-    check_symmetry(np.abs((M - M.T).data).max(initial=0.0), np.abs(M.data).max(initial=0.0))
-    label = csgraph.connected_components(M, directed=False)[1].astype(np.int64)
-    return symmetric(block_inverse(M, label, np.bincount(label)))
-
-
-def check_symmetry(asymmetry: float, largest: float) -> None:
-    if asymmetry > SYMMETRIC * largest:
-        raise InputError(f"ContactProblem: M - Mᵀ has entries of {asymmetry:.1e}, expected a symmetric mass matrix")

@@ -31,7 +31,7 @@ from scipy import sparse
 from stickslip.checks import checked, instance, not_negative, one_of, positive, several
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.cones import cone_rows, cone_unknowns
+from stickslip.friction.cones import cone_rows, cone_unknowns, placed
 from stickslip.friction.formulation import SLIP_SPEED, Formulation, Posed, Scheme
 from stickslip.friction.impact import RowImpulses
 from stickslip.friction.stabilisation import GENTLE, Stabilisation
@@ -162,12 +162,11 @@ def with_spin(rows: ActiveRows) -> ActiveRows:
             "patch"
         )
     place = np.concatenate([(4 * np.arange(k)[:, None] + np.arange(d)).ravel(), 4 * k + np.arange(rows.lower.size)])
-    size = 4 * k + rows.lower.size
-    P: Matrix = sparse.csr_array((np.ones(place.size), (place, np.arange(place.size))), shape=(size, place.size))
-    P = P.toarray() if isinstance(rows.W, np.ndarray) else P
-    none = np.zeros((k, 4 - d))
+    q, none = np.zeros(4 * k + rows.lower.size), np.zeros((k, 4 - d))
+    q[place] = rows.q
     wide: dict[str, Any] = {name: np.hstack([getattr(rows, name), none]) for name in ("slip", "previous", "bristle")}
-    return replace(rows, dimension=4, W=P @ rows.W @ P.T, q=P @ rows.q, patch=np.zeros(k), **wide)
+    W = placed(rows.W, place, np.ones(place.size), q.size)
+    return replace(rows, dimension=4, W=W, q=q, patch=np.zeros(k), **wide)
 
 
 def without_spin(impulses: RowImpulses, d: int) -> RowImpulses:

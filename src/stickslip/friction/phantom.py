@@ -36,7 +36,7 @@ import numpy as np
 from stickslip.checks import checked, not_negative, truth
 from stickslip.errors import InputError
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import Unknowns, posed_as, room_for_unknowns
+from stickslip.friction.assembly import Unknowns, couple, posed_as, room_for_unknowns
 from stickslip.friction.bounded import friction_along, lateral_relaxation
 from stickslip.friction.directions import axes, sliding_axis
 from stickslip.friction.formulation import Formulation, Posed
@@ -102,13 +102,11 @@ def phantom_unknowns(rho, lateral, E, F, diagonal, h, mu, sliding, slip, previou
     The starting point are the impulses of the step before, and the velocity at the start of this one.
     """
     k, d = previous.shape
-    m, tangents = lower.size, d - 1
-    count = 0  # axes
+    tangents, count = d - 1, 0  # axes in all
     for i in range(k):
         count += F.shape[1] if sliding[i] else E.shape[1]
-    joint = d * k + 2 * count
-    unknowns = room_for_unknowns(joint + m, tangents * k + (4 * tangents + 4) * count)
-    row, value, place, entry, offset, low, high, start = unknowns
+    unknowns = room_for_unknowns(d * k + 2 * count, tangents * k + (4 * tangents + 4) * count, d * k, lower, upper)
+    row, value, place, entry, offset, low, _, start = unknowns
     up, e = d * k, 0
     for i in range(k):
         n, t, o = d * i, tangents * i, tangents * i + tangents - 1  # row of the normal; unknowns of the tangents
@@ -125,8 +123,7 @@ def phantom_unknowns(rho, lateral, E, F, diagonal, h, mu, sliding, slip, previou
             value[a, 0], value[a, 1] = (scale * c, scale * s) if a == t else (-scale * s, scale * c)
             start[a] = (value[a, 0] * previous[i, 1] + value[a, 1] * previous[i, d - 1]) / scale**2
             low[a], offset[a] = -np.inf, 0.0 if sliding[i] else scale * bristle[i, a - t]
-            place[e, 0], place[e, 1], entry[e] = a, a, relaxed * scale**2
-            e += 1
+            e = couple(place, entry, e, a, a, relaxed * scale**2)
         p_n = tangents * k + i
         row[p_n, 0], value[p_n, 0], start[p_n] = n, 1.0, previous[i, 0]
         for j in range(F.shape[1] if sliding[i] else E.shape[1]):
@@ -146,14 +143,4 @@ def phantom_unknowns(rho, lateral, E, F, diagonal, h, mu, sliding, slip, previou
             if sliding[i] and j == 0:
                 start[up] = math.hypot(slip[i, 0], slip[i, d - 2] if d == 3 else 0.0)
             up += 1
-    for j in range(m):
-        row[joint + j, 0], value[joint + j, 0] = d * k + j, 1.0
-        low[joint + j], high[joint + j] = lower[j], upper[j]
     return unknowns
-
-
-@kernel
-def couple(place, entry, e, row, column, value):
-    """The entry number e of K. Returns the next number."""
-    place[e, 0], place[e, 1], entry[e] = row, column, value
-    return e + 1

@@ -27,7 +27,7 @@ import numpy as np
 
 from stickslip.checks import checked, number, wholes
 from stickslip.friction.active import ActiveRows
-from stickslip.friction.assembly import Unknowns, posed_as, room_for_unknowns
+from stickslip.friction.assembly import Unknowns, couple, posed_as, room_for_unknowns
 from stickslip.friction.directions import polyhedral_directions
 from stickslip.friction.formulation import Formulation, Posed
 from stickslip.friction.stabilisation import Stabilisation
@@ -84,24 +84,19 @@ def left_of_directions(directions, offset, mu, p):
 def polyhedral_unknowns(D, mu, lower, upper):
     """(1) with unknowns (p_n, p_f, s), contact after contact in each, then λ of the bounded joint rows."""
     tangents, n_d = D.shape
-    k, m, d = mu.size, lower.size, tangents + 1
-    slip, joint = k * (1 + n_d), k * (2 + n_d)  # where s and λ begin
-    unknowns = room_for_unknowns(joint + m, k * (2 * n_d + 1))
-    row, value, place, entry, _, low, high, _ = unknowns
+    k, d = mu.size, tangents + 1
+    slip = k * (1 + n_d)  # where s begins
+    unknowns = room_for_unknowns(slip + k, k * (2 * n_d + 1), d * k, lower, upper)
+    row, value, place, entry, _, _, _, _ = unknowns
     e = 0
     for i in range(k):
         s = slip + i
         row[i, 0], value[i, 0] = d * i, 1.0
-        place[e, 0], place[e, 1], entry[e] = s, i, mu[i]
-        e += 1
+        e = couple(place, entry, e, s, i, mu[i])
         for j in range(n_d):
             f = k + n_d * i + j
             for a in range(tangents):
                 row[f, a], value[f, a] = d * i + 1 + a, D[a, j]
-            place[e, 0], place[e, 1], entry[e] = f, s, 1.0
-            place[e + 1, 0], place[e + 1, 1], entry[e + 1] = s, f, -1.0
-            e += 2
-    for j in range(m):
-        row[joint + j, 0], value[joint + j, 0] = d * k + j, 1.0
-        low[joint + j], high[joint + j] = lower[j], upper[j]
+            e = couple(place, entry, e, f, s, 1.0)
+            e = couple(place, entry, e, s, f, -1.0)
     return unknowns

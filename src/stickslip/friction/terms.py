@@ -57,18 +57,11 @@ def law_numbers(h: float, stabilisation: Stabilisation, impact: Impact, slip_spe
         stabilised=NOTHING if stabilisation is None else GAP if isinstance(stabilisation, Gap) else SPRINGS,
         recovery=float(gap.recovery),
         brake=float(gap.brake),
-        stiffness=given_or_own(springs.stiffness),
-        damping=given_or_own(springs.damping),
-        stiffness_tangent=given_or_own(springs.stiffness_tangent),
-        damping_tangent=given_or_own(springs.damping_tangent),
+        **{name: -1.0 if value is None else float(value) for name, value in vars(springs).items()},
         rest_speed=float(impact.rest_speed),
         answers=isinstance(impact, Newton),
         slip_speed=float(slip_speed),
     )
-
-
-def given_or_own(value: float | None) -> float:
-    return -1.0 if value is None else float(value)
 
 
 @kernel

@@ -85,9 +85,7 @@ class JointDescription:
     stiffness: float = 0.0  # of a servo   [N m/rad] or [N/m]
     gain: float = 0.0  # of a servo   [N m s/rad] or [N s/m]
     effort: float = 0.0  # along the coordinate   [N m] or [N]
-    compliance: float | tuple[float, ...] = (
-        0.0  # of all directions, or of six: along and about x, y, z   [m/N, rad/(N m)]
-    )
+    compliance: float | tuple[float, ...] = 0.0  # of all directions, or six: along and about x, y, z   [m/N, rad/(N m)]
     damping: float | tuple[float, ...] = 0.0  # likewise   [N s/m, N m s]
     collide: bool = False
 

@@ -113,10 +113,8 @@ class Motors(NamedTuple):
 
 def motors_of(model: Model) -> Motors:
     """Those of the Model alone: speed and strength."""
-    none = (np.zeros(model.joint.size) for _ in range(4))
-    return Motors(
-        next(none), model.joint_target.copy(), next(none), next(none), model.joint_strength.copy(), next(none)
-    )
+    none = Motors(*np.zeros((len(Motors._fields), model.joint.size)))
+    return none._replace(speed=model.joint_target.copy(), strength=model.joint_strength.copy())
 
 
 class State(NamedTuple):
