@@ -30,7 +30,7 @@ from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.problems.cone import LARGEST_BLOCK, BodyForm, ConeProblem, block_inverse
 from stickslip.problems.matrix import Dense, Vector
-from stickslip.problems.residual import cone_believable, relative_cone_map
+from stickslip.problems.residual import judge_velocities
 from stickslip.solvers.nsgs import ending, impulse, inverses, planar_impulse
 from stickslip.solvers.solution import Solution, conclude, expect, start_from
 from stickslip.solvers.status import MAX_ITER, in_chunks
@@ -146,8 +146,7 @@ def iterate_bodies(rows, q, mu, shift, associated, tol, max_iter, r):
         if sweeps in (0, due, max_iter) or not promising < change < np.inf:
             body_velocities(rows, r, v)
             contact_velocities(rows, v, u)
-            error = relative_cone_map(r, u, q, mu, shift)
-            solved = error <= tol and cone_believable(rows.diagonal, r, u, q, mu, shift, tol)
+            error, solved = judge_velocities(rows.diagonal, q, mu, shift, tol, r, u)
             ended = ending(error, solved, change, tol, 0, sweeps, 0, error)
             if ended >= 0:
                 return ended, sweeps
