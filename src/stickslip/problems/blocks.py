@@ -7,7 +7,7 @@ vectorises. Indices are unsigned: signed ones cost a test for negative values at
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,8 @@ class OfContacts(Frozen):
 
     W: Matrix
     q: Vector
+
+    tolerance: ClassVar[float] = 1e-8  # on the residual, where the caller states none
 
     @property
     def contacts(self) -> int:
