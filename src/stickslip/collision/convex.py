@@ -157,16 +157,22 @@ def guess(A, B, d, k, hulls):
         if own < 0:
             return into_world(A.axes, row(hulls.faces, hulls.ranges[A.number, 3] + own))
         return into_world(B.axes, row(hulls.faces, hulls.ranges[B.number, 2] + own))
-    if k < 3:
-        return A.axes[k]
-    if k < 6:
-        return B.axes[k - 3]
     if k < 15:
-        return cross(A.axes[(k - 6) // 3], B.axes[k % 3])
+        return separating_axis(A.axes, B.axes, k)
     if k < 17:
         a = A.axes[2] if k == 15 else B.axes[2]
         return ahead(d, -inner(a, d), a)
     return d
+
+
+@bare
+def separating_axis(a, b, k):
+    """The axes a of one shape, the axes b of another, and their cross products."""
+    if k < 3:
+        return a[k]
+    if k < 6:
+        return b[k - 3]
+    return cross(a[(k - 6) // 3], b[k % 3])
 
 
 @bare
