@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.collision.convex import extent, half_width, line
+from stickslip.collision.convex import extent, half_width, line, separating_axis
 from stickslip.collision.faces import FEATURES, face_contacts
 from stickslip.collision.manifold import NONE, drop_beside_last, keep_above, least_gap, put, spread
-from stickslip.collision.vectors import ahead, cross, inner, minus, sign
+from stickslip.collision.vectors import ahead, inner, minus, sign
 from stickslip.jit import bare
 
 UNSETTLED: Any = np.int64(-1)
@@ -61,16 +61,6 @@ def box_box(A, B, margin, hulls, outline, clipped, spots, count):
     if best > 0.0 and least_gap(spots, count) > best + 4.0 * PREFERENCE * size:
         return UNSETTLED
     return spread(spots, count, SHALLOW * size)
-
-
-@bare
-def separating_axis(a, b, k):
-    """The axes a of one box, the axes b of the other, and their cross products."""
-    if k < 3:
-        return a[k]
-    if k < 6:
-        return b[k - 3]
-    return cross(a[(k - 6) // 3], b[k % 3])
 
 
 @bare

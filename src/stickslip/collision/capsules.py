@@ -64,8 +64,7 @@ def segment_segment(A, B, margin, spots, count):
     between = max(-L, min(L, cosine * t - a_d))
     over = K * abs(cosine)  # segment B, seen along A, reaches this far from its centre, which is at -a_d
     low, high = max(-L, -a_d - over), min(L, -a_d + over)
-    for k in range(3):
-        s = between if k == 0 else low if k == 1 else high
+    for k, s in enumerate((between, low, high)):
         if k > 0 and square_sine >= PARALLEL * PARALLEL and abs(s - between) <= A.radius:
             continue
         t = max(-K, min(K, b_d + cosine * s))
@@ -102,8 +101,7 @@ def capsule_box(A, B, margin, spots, count):
     face = 1 if abs(n[1]) > FLAT else 2 if abs(n[2]) > FLAT else 0
     low, high = over_face(o, a, L, h, face)
     alone = abs(n[face]) <= FLAT or abs(a[face]) >= STANDS or high <= low
-    for k in range(3):
-        t = nearest if k == 0 else low if k == 1 else high
+    for k, t in enumerate((nearest, low, high)):
         if k > 0 and abs(a[face]) >= PARALLEL and abs(t - nearest) <= radius:
             continue
         feature = BETWEEN if k == 0 else k - 1

@@ -51,13 +51,7 @@ def put_in(others, count, contacts, found):
     for j in range(count):
         a, b, f = others.shape_a[j], others.shape_b[j], plain(others.feature[j])
         at = 0
-        while at < found and (
-            contacts.shape_a[at] < a
-            or (
-                contacts.shape_a[at] == a
-                and (contacts.shape_b[at] < b or (contacts.shape_b[at] == b and plain(contacts.feature[at]) <= f))
-            )
-        ):
+        while at < found and (contacts.shape_a[at], contacts.shape_b[at], plain(contacts.feature[at])) <= (a, b, f):
             at += 1
         found += 1
         if found <= contacts.gap.size:

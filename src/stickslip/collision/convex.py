@@ -32,10 +32,10 @@ import numpy as np
 from stickslip.collision.capsules import BETWEEN, Segment, segment_segment
 from stickslip.collision.faces import FEATURES, face_contacts
 from stickslip.collision.gjk import direction_between
-from stickslip.collision.hulls import face_against, face_normal, farthest_corner
+from stickslip.collision.hulls import face_against, farthest_corner
 from stickslip.collision.manifold import FEATURE, NONE, drop_beside_last, keep_above, least_gap, put, spread, swap
 from stickslip.collision.placement import BOX, CAPSULE, CYLINDER, HULL, SPHERE, half_length
-from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, sign
+from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, row, sign
 from stickslip.jit import bare
 
 MOST: Any = np.int64(30)  # moves
@@ -155,18 +155,24 @@ def guess(A, B, d, k, hulls):
     if k >= GUESSES:
         own = k - GUESSES - faces_of(A, hulls)
         if own < 0:
-            return into_world(A.axes, face_normal(hulls, hulls.ranges[A.number, 3] + own))
-        return into_world(B.axes, face_normal(hulls, hulls.ranges[B.number, 2] + own))
-    if k < 3:
-        return A.axes[k]
-    if k < 6:
-        return B.axes[k - 3]
+            return into_world(A.axes, row(hulls.faces, hulls.ranges[A.number, 3] + own))
+        return into_world(B.axes, row(hulls.faces, hulls.ranges[B.number, 2] + own))
     if k < 15:
-        return cross(A.axes[(k - 6) // 3], B.axes[k % 3])
+        return separating_axis(A.axes, B.axes, k)
     if k < 17:
         a = A.axes[2] if k == 15 else B.axes[2]
         return ahead(d, -inner(a, d), a)
     return d
+
+
+@bare
+def separating_axis(a, b, k):
+    """The axes a of one shape, the axes b of another, and their cross products."""
+    if k < 3:
+        return a[k]
+    if k < 6:
+        return b[k - 3]
+    return cross(a[(k - 6) // 3], b[k % 3])
 
 
 @bare
@@ -196,7 +202,7 @@ def face_along(A, n, tolerance, hulls):
     if A.kind == HULL:
         x = into_frame(A.axes, n)
         face = face_against(hulls, A.number, (-x[0], -x[1], -x[2]))
-        return face if inner(face_normal(hulls, face), x) > 1.0 - tolerance else NONE - 1
+        return face if inner(row(hulls.faces, face), x) > 1.0 - tolerance else NONE - 1
     if A.kind not in (CAPSULE, SPHERE):
         for k in range(first_axis(A), 3):
             if abs(inner(A.axes[k], n)) > 1.0 - tolerance:
@@ -208,7 +214,7 @@ def face_along(A, n, tolerance, hulls):
 def outward(A, face, n, hulls):
     """The outward normal of a face that `face_along` found."""
     if A.kind == HULL:
-        return into_world(A.axes, face_normal(hulls, face))
+        return into_world(A.axes, row(hulls.faces, face))
     return ahead((0.0, 0.0, 0.0), sign(inner(A.axes[face], n)), A.axes[face])
 
 

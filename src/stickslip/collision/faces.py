@@ -25,7 +25,7 @@ import numpy as np
 from stickslip.collision.hulls import face_against, side_of_face
 from stickslip.collision.manifold import NONE, ROOM, put
 from stickslip.collision.placement import BOX, CYLINDER, HULL
-from stickslip.collision.vectors import across, ahead, cross, inner, into_frame, into_world, minus, sign
+from stickslip.collision.vectors import across, ahead, cross, inner, into_frame, into_world, minus, row, sign
 from stickslip.jit import bare
 from stickslip.scene.model import Floats
 
@@ -53,7 +53,7 @@ def face_contacts(A, axis, side, B, away, margin, hulls, outline, clipped, spots
     face = 2 * axis + (side > 0.0) + 6 * (away < 0.0)
     if A.kind == HULL:
         faces, f = hulls.faces, axis
-        n = into_world(A.axes, (faces[f, 0], faces[f, 1], faces[f, 2]))
+        n = into_world(A.axes, row(faces, f))
         u = across(n)
         v = cross(n, u)
         h_u, h_v, level, sides = max(A.size[0], A.size[1]), A.size[2], faces[f, 3], int(faces[f, 5])
@@ -67,7 +67,7 @@ def face_contacts(A, axis, side, B, away, margin, hulls, outline, clipped, spots
     slack = SLACK * max(h_u, h_v)
     points = incident_outline(B, n, hulls, outline)
     for k in range(points):  # into the frame (u, v, n) of the face
-        point = ahead(minus(B.centre, A.centre), 1.0, (outline[k, 0], outline[k, 1], outline[k, 2]))
+        point = ahead(minus(B.centre, A.centre), 1.0, row(outline, k))
         outline[k, 0], outline[k, 1], outline[k, 2] = inner(u, point), inner(v, point), inner(n, point)
     for k in range(sides):
         if A.kind == HULL:
@@ -94,7 +94,7 @@ def incident_outline(B, n, hulls, outline):
         first, points = int(hulls.faces[f, 4]), int(hulls.faces[f, 5])
         for k in range(points):
             r = first + k
-            outline[k, 0], outline[k, 1], outline[k, 2] = into_world(B.axes, (rims[r, 0], rims[r, 1], rims[r, 2]))
+            outline[k, 0], outline[k, 1], outline[k, 2] = into_world(B.axes, row(rims, r))
             outline[k, CORNER] = outline[k, EDGE] = int(rims[r, 3]) % SIDES
         return points
     if B.kind == BOX:

@@ -5,7 +5,7 @@ D holds the nearest point v so far; the point w of D farthest along -v joins it,
 point of the new simplex leaves. It ends where no point of D is nearer by more than rounding: |v|² - v·w <= 1e-14 |v|².
 
 The shapes must be apart by more than rounding, which collision/convex.py sees to. Capsules and balls are meant without
-their radius. A simplex is an array of four rows (a + b, a - b, weight): points of the two shapes, seen from the centre
+their radius. A simplex is an array of four rows (a - b, a + b, weight): points of the two shapes, seen from the centre
 of the second, and how much each counts in the nearest one.
 
 [1] Gilbert, Johnson, Keerthi, A fast procedure for computing the distance between complex objects in
@@ -22,13 +22,13 @@ import numpy as np
 from stickslip.collision.hulls import farthest_corner
 from stickslip.collision.manifold import NONE
 from stickslip.collision.placement import BOX, CYLINDER, HULL
-from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, sign
+from stickslip.collision.vectors import ahead, cross, inner, into_frame, into_world, minus, row, sign
 from stickslip.jit import bare
 from stickslip.scene.model import Floats
 
 MOST = 64  # iterations
 PRECISION = 1e-14
-DIFFERENCE, WEIGHT, COLUMNS = 3, 6, 7
+WEIGHT, COLUMNS = 6, 7
 
 
 def simplex() -> Floats:
@@ -48,14 +48,14 @@ def direction_between(A, B, d, hulls, simplex):
         w = minus(a, b)
         if square < math.inf and square - inner(v, w) <= PRECISION * square:
             break
-        simplex[count, 0], simplex[count, 1], simplex[count, 2] = ahead(a, 1.0, b)
-        simplex[count, 3], simplex[count, 4], simplex[count, 5] = w
+        simplex[count, 0], simplex[count, 1], simplex[count, 2] = w
+        simplex[count, 3], simplex[count, 4], simplex[count, 5] = ahead(a, 1.0, b)
         count, nearer = reduce(simplex, count + 1)
         if not 0.0 < inner(nearer, nearer) < square:  # only rounding is left
             break
         v, middle, square = nearer, (0.0, 0.0, 0.0), inner(nearer, nearer)
         for k in range(count):
-            middle = ahead(middle, simplex[k, WEIGHT], (simplex[k, 0], simplex[k, 1], simplex[k, 2]))
+            middle = ahead(middle, simplex[k, WEIGHT], (simplex[k, 3], simplex[k, 4], simplex[k, 5]))
     length = math.sqrt(inner(v, v))
     return (v[0] / length, v[1] / length, v[2] / length), middle
 
@@ -77,23 +77,18 @@ def support(A, direction, hulls):
 
 
 @bare
-def point(simplex, k):
-    return simplex[k, DIFFERENCE], simplex[k, DIFFERENCE + 1], simplex[k, DIFFERENCE + 2]
-
-
-@bare
 def reduce(simplex, count):
     """Keep the points whose hull has the point nearest to the origin, with their weights. Returns how many, and it.
 
     The nearest point is in one of the faces with the point that came last: the others were as near before.
     """
     last = count - 1
-    best, i, j, weights, nearest = math.inf, NONE, NONE, (0.0, 0.0, 1.0), point(simplex, last)
+    best, i, j, weights, nearest = math.inf, NONE, NONE, (0.0, 0.0, 1.0), row(simplex, last)
     if count == 2:
-        weights, nearest = nearest_on_segment(point(simplex, NONE), point(simplex, last))
+        weights, nearest = nearest_on_segment(row(simplex, NONE), row(simplex, last))
     for k in range(last):
         for m in range(k + 1, last):
-            its_weights, candidate = nearest_on_triangle(point(simplex, k), point(simplex, m), point(simplex, last))
+            its_weights, candidate = nearest_on_triangle(row(simplex, k), row(simplex, m), row(simplex, last))
             if inner(candidate, candidate) < best:
                 best, i, j, weights, nearest = inner(candidate, candidate), k, m, its_weights, candidate
     left = NONE

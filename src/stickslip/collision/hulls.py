@@ -14,7 +14,7 @@ import numpy as np
 
 from stickslip.collision.manifold import KEPT, ROOM, spread
 from stickslip.collision.planes import ball_on_plane
-from stickslip.collision.vectors import inner
+from stickslip.collision.vectors import inner, row
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers
 
@@ -36,10 +36,10 @@ def farthest_corner(hulls, shape, d):
     """The corner farthest along d."""
     corners, best, found = hulls.corners, -math.inf, hulls.ranges[shape, 0]
     for k in range(hulls.ranges[shape, 0], hulls.ranges[shape, 1]):
-        height = corners[k, 0] * d[0] + corners[k, 1] * d[1] + corners[k, 2] * d[2]
+        height = inner(row(corners, k), d)
         if height > best:
             best, found = height, k
-    return corners[found, 0], corners[found, 1], corners[found, 2]
+    return row(corners, found)
 
 
 @bare
@@ -47,23 +47,17 @@ def face_against(hulls, shape, d):
     """The number of the face that points most against d."""
     faces, least, found = hulls.faces, math.inf, hulls.ranges[shape, 2]
     for f in range(hulls.ranges[shape, 2], hulls.ranges[shape, 3]):
-        along = faces[f, 0] * d[0] + faces[f, 1] * d[1] + faces[f, 2] * d[2]
+        along = inner(row(faces, f), d)
         if along < least:
             least, found = along, f
     return found
 
 
 @bare
-def face_normal(hulls, f):
-    return hulls.faces[f, 0], hulls.faces[f, 1], hulls.faces[f, 2]
-
-
-@bare
 def side_of_face(hulls, f, k, u, v):
     """Side k of a face, in its plane with the axes u and v, u × v outward: a x + b y <= h within it."""
     rims, first, count = hulls.rims, int(hulls.faces[f, 4]), int(hulls.faces[f, 5])
-    i, j = first + k, first + (k + 1) % count
-    p, q = (rims[i, 0], rims[i, 1], rims[i, 2]), (rims[j, 0], rims[j, 1], rims[j, 2])
+    p, q = row(rims, first + k), row(rims, first + (k + 1) % count)
     x, y = inner(u, p), inner(v, p)
     along_u, along_v = inner(u, q) - x, inner(v, q) - y
     length = math.hypot(along_u, along_v)
@@ -77,8 +71,7 @@ def hull_plane(A, plane, margin, hulls, spots, count):
     size = max(A.size[0], A.size[1], A.size[2])
     corners, first = hulls.corners, hulls.ranges[A.number, 0]
     for k in range(first, hulls.ranges[A.number, 1]):
-        corner = (corners[k, 0], corners[k, 1], corners[k, 2])
-        count = ball_on_plane(A, corner, 0.0, plane, margin, k - first, spots, count)
+        count = ball_on_plane(A, row(corners, k), 0.0, plane, margin, k - first, spots, count)
         if count == FULL:
             count = spread(spots, count, SHALLOW * size)
     return spread(spots, count, SHALLOW * size) if count > KEPT else count

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.collision.vectors import cross, inner, minus, row
 from stickslip.jit import bare
 from stickslip.scene.model import Floats
 
@@ -119,8 +120,8 @@ def drop_beside_last(spots, count):
     last, nearest = count - 1, NONE
     least = np.inf
     for k in range(last):
-        x, y, z = spots[k, 0] - spots[last, 0], spots[k, 1] - spots[last, 1], spots[k, 2] - spots[last, 2]
-        square = x * x + y * y + z * z
+        way = minus(row(spots, k), row(spots, last))
+        square = inner(way, way)
         if square < least:
             least, nearest = square, k
     swap(spots, nearest, last)
@@ -133,14 +134,10 @@ def outside(spots, kept, i):
 
     With three of them that area is least, and the same, for all points inside their triangle.
     """
-    n_x, n_y, n_z = spots[0, 3], spots[0, 4], spots[0, 5]
-    area = 0.0
+    n, area = (spots[0, 3], spots[0, 4], spots[0, 5]), 0.0
     for k in range(kept):
-        m = (k + 1) % kept
-        a_x, a_y, a_z = spots[m, 0] - spots[k, 0], spots[m, 1] - spots[k, 1], spots[m, 2] - spots[k, 2]
-        b_x, b_y, b_z = spots[i, 0] - spots[k, 0], spots[i, 1] - spots[k, 1], spots[i, 2] - spots[k, 2]
+        a, b = minus(row(spots, (k + 1) % kept), row(spots, k)), minus(row(spots, i), row(spots, k))
         if kept == 1:
-            return b_x * b_x + b_y * b_y + b_z * b_z
-        c_x, c_y, c_z = a_y * b_z - a_z * b_y, a_z * b_x - a_x * b_z, a_x * b_y - a_y * b_x
-        area += abs(n_x * c_x + n_y * c_y + n_z * c_z)
+            return inner(b, b)
+        area += abs(inner(n, cross(a, b)))
     return area

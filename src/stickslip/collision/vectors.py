@@ -8,6 +8,12 @@ from stickslip.jit import bare
 
 
 @bare
+def row(array, k):
+    """The vector that row k of an array begins with."""
+    return array[k, 0], array[k, 1], array[k, 2]
+
+
+@bare
 def inner(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 

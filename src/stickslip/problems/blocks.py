@@ -7,10 +7,11 @@ vectorises. Indices are unsigned: signed ones cost a test for negative values at
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from stickslip.checks import vector
 from stickslip.errors import InputError
@@ -31,10 +32,22 @@ def contact_blocks(W: Matrix, d: int) -> ContactBlocks:
     """W in d x d blocks; a pair of contacts without a block has none stored."""
     if isinstance(W, np.ndarray):
         return ContactBlocks(*dense_blocks(W, d))
-    start, first = pattern(W.indptr, W.indices, d)
-    diagonal, others = np.zeros((d * d, start.size - 1)), np.zeros((d * d, first.size))
-    fill(W.indptr, W.indices, W.data, d, start, first, diagonal, others)
-    return ContactBlocks(diagonal, others, start, first)
+    blocks = sparse.bsr_array(W, blocksize=(d, d))
+    blocks.sort_indices()
+    contacts = blocks.indptr.size - 1
+    contact = np.repeat(np.arange(contacts), np.diff(blocks.indptr))
+    other = contact != blocks.indices
+    diagonal = np.zeros((d * d, contacts))
+    diagonal[:, contact[~other]] = by_component(blocks.data[~other])
+    start = np.searchsorted(contact[other], np.arange(contacts + 1)).astype(np.uint32)
+    first = (d * blocks.indices[other]).astype(np.uint32)
+    return ContactBlocks(diagonal, by_component(blocks.data[other]), start, first)
+
+
+def by_component(blocks: Dense) -> Dense:
+    """(a c, nb) of (nb, a, c) blocks."""
+    count, a, c = blocks.shape
+    return np.ascontiguousarray(blocks.reshape(count, a * c).T)
 
 
 @kernel
@@ -70,47 +83,13 @@ def dense_blocks(W, d):
     return diagonal, others, start, first
 
 
-@kernel
-def pattern(indptr, indices, d):
-    """The other contacts each contact shares an entry with, in order: start and first of ContactBlocks."""
-    contacts = (indptr.size - 1) // d
-    start = np.zeros(contacts + 1, np.uint32)
-    first = np.empty(indices.size, np.uint32)
-    seen = np.full(contacts, -1)
-    count = 0
-    for i in range(contacts):
-        begin = count
-        for k in range(indptr[d * i], indptr[d * i + d]):
-            j = indices[k] // d
-            if j != i and seen[j] != i:
-                seen[j] = i
-                first[count] = d * j
-                count += 1
-        first[begin:count].sort()
-        start[i + 1] = count
-    return start, first[:count].copy()
-
-
-@kernel
-def fill(indptr, indices, data, d, start, first, diagonal, others):
-    place = np.zeros(start.size, np.int64)  # of the block (i, j) among the others, for the i at hand
-    for i in range(start.size - 1):
-        for k in range(start[i], start[i + 1]):
-            place[first[k] // d] = k
-        for a in range(d):
-            for k in range(indptr[d * i + a], indptr[d * i + a + 1]):
-                j, c = indices[k] // d, indices[k] % d
-                if j == i:
-                    diagonal[d * a + c, i] += data[k]
-                else:
-                    others[d * a + c, place[j]] += data[k]
-
-
 class OfContacts(Frozen):
     """What problems with a Delassus matrix share: u = W r + q, two or three components a contact."""
 
     W: Matrix
     q: Vector
+
+    tolerance: ClassVar[float] = 1e-8  # on the residual, where the caller states none
 
     @property
     def contacts(self) -> int:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -66,8 +66,6 @@ class ConeProblem(OfContacts):
     mu: Vector  # (nc,)        friction coefficient, >= 0               [-]
     bodies: BodyForm | None = None  # where the problem came in its global form
     law: Law = "coulomb"  # or "associated": without the shift μ|u_t| e_n
-
-    tolerance: ClassVar[float] = 1e-8  # on the residual, where the caller states none
 
     def __post_init__(self) -> None:
         self.check("mu", "a friction coefficient")

@@ -9,7 +9,6 @@ or not. With g = μ r_n it would be Coulomb's law, problems/cone.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from stickslip.problems.blocks import OfContacts
 from stickslip.problems.matrix import Matrix, Vector
@@ -22,8 +21,6 @@ class CylinderProblem(OfContacts):
     W: Matrix  # (d nc, d nc)   Delassus matrix, dense or SciPy-sparse   [1/kg]
     q: Vector  # (d nc,)        contact velocity of the free motion      [m/s]
     bound: Vector  # (nc,)      largest friction impulse, >= 0           [N s]
-
-    tolerance: ClassVar[float] = 1e-8  # on the residual, where the caller states none
 
     def __post_init__(self) -> None:
         self.check("bound", "a friction bound")

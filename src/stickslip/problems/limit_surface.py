@@ -100,7 +100,14 @@ class LimitSurfaceProblem(Frozen):
     @cached_property
     def scaled(self) -> ScaledProblem:
         """The problem in s and τ, made at the first use."""
-        return scale(self)
+        sets = sets_data(self.surface, self.contacts)
+        if isinstance(self.A, np.ndarray):
+            E, way, q, *blocks = scaled_dense(self.A, self.b, self.e, self.slip)
+            W = ContactBlocks(*blocks)
+        else:
+            E, way = scales(self.e, self.slip)
+            W, q = contact_blocks(both_sides(self.A, E), 4), E * self.b
+        return ScaledProblem(E, W, q, self.mu, way, self.e > 0, self.state, sets)
 
     def __repr__(self) -> str:
         return f"LimitSurfaceProblem(contacts={self.contacts}, surface={self.surface!r})"
@@ -139,17 +146,6 @@ class ScaledProblem:
     def coordinates(self, c: Vector) -> Vector:
         """(c_n, s) from c; a component that carries nothing keeps what it has."""
         return np.divide(c, self.E, out=c.copy(), where=self.E > 0)
-
-
-def scale(problem: LimitSurfaceProblem) -> ScaledProblem:
-    sets = sets_data(problem.surface, problem.contacts)
-    if isinstance(problem.A, np.ndarray):
-        E, way, q, *blocks = scaled_dense(problem.A, problem.b, problem.e, problem.slip)
-        W = ContactBlocks(*blocks)
-    else:
-        E, way = scales(problem.e, problem.slip)
-        W, q = contact_blocks(both_sides(problem.A, E), 4), E * problem.b
-    return ScaledProblem(E, W, q, problem.mu, way, problem.e > 0, problem.state, sets)
 
 
 @kernel

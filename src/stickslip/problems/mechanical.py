@@ -21,7 +21,7 @@ from scipy import sparse
 
 from stickslip.checks import vector
 from stickslip.errors import InputError
-from stickslip.problems.cone import BodyForm, ConeProblem
+from stickslip.problems.cone import ConeProblem
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Dense, Indices, Sparse, Vector, as_sparse
 from stickslip.problems.mixed import MixedLCP
@@ -167,7 +167,9 @@ def friction_directions(dimension: int, directions: int) -> Dense:
 
 def normal_mixed(cone: ConeProblem) -> MixedLCP:
     """Without friction, velocities kept:  M v - H_n p = f  with v free,  0 <= p ⊥ H_nᵀ v + w_n >= 0."""
-    bodies, d = known_bodies("normal_mixed", cone), cone.dimension
+    if cone.bodies is None:
+        raise InputError("normal_mixed: the problem has no bodies, expected one made by ConeProblem.from_bodies")
+    bodies, d = cone.bodies, cone.dimension
     H = bodies.H[:, ::d]
     matrix = sparse.block_array([[bodies.M, -H], [H.T, None]], format="csr")
     lower = np.concatenate([np.full(bodies.f.size, -np.inf), np.zeros(cone.contacts)])
@@ -231,12 +233,6 @@ def stirred_momentum(
     linear = speed * rng.normal(size=(count, 3)) + STEP * np.array(gravity)
     angular = spin * rng.normal(size=(count, 3))
     return np.concatenate([mass * linear, inertia * angular], axis=1).ravel()
-
-
-def known_bodies(caller: str, cone: ConeProblem) -> BodyForm:
-    if cone.bodies is None:
-        raise InputError(f"{caller}: the problem has no bodies, expected one made by ConeProblem.from_bodies")
-    return cone.bodies
 
 
 def require_positive(caller: str, name: str, value: int) -> None:

@@ -65,11 +65,9 @@ PROBLEMS = get_args(Problem)
 def residual(problem: Any, x: ArrayLike, y: Vector | None = None) -> float:
     """The residual of x by the problem's own yardstick; y is problem.value(x) where it is at hand."""
     x = point("residual", "x", x, problem.size)
-    if isinstance(problem, LimitSurfaceProblem):
-        return judge_limit_surface(problem, x, math.inf)[1]
-    if y is None and isinstance(problem, ConeProblem | CylinderProblem):
+    if y is None or isinstance(problem, LimitSurfaceProblem):
         return judge(problem, x, NEVER)[1]  # the machine code that judges an answer: the same bits
-    y = problem.value(x) if y is None else point("residual", "y", y, problem.size)
+    y = point("residual", "y", y, problem.size)
     if isinstance(problem, LCP | MixedLCP):
         return judge_at(problem, x, y, NEVER)[0]
     if isinstance(problem, ConeProblem):
@@ -181,11 +179,17 @@ def length(x):
 
 @kernel
 def relative_box_map(z, w, q, lower, upper):
-    """|z - P(z - w)| over |q|, or over 1 + |q| where a bound is neither zero nor infinite."""
+    """|z - P(z - w)|, relative to `box_scale`."""
+    return relative_to_data(box_map_length(z, w, lower, upper), box_scale(q, lower, upper))
+
+
+@kernel
+def box_scale(q, lower, upper):
+    """|q|, or 1 + |q| where a bound is neither zero nor infinite."""
     conic = True
-    for i in range(z.size):
+    for i in range(q.size):
         conic = conic and (lower[i] == 0.0 or lower[i] == -np.inf) and (upper[i] == 0.0 or upper[i] == np.inf)
-    return relative_to_data(box_map_length(z, w, lower, upper), length(q) if conic else 1.0 + length(q))
+    return length(q) if conic else 1.0 + length(q)
 
 
 @kernel
@@ -210,13 +214,12 @@ def rounding_of(M, z, q):
 @kernel
 def relative_box_map_up_to(z, w, q, lower, upper, error):
     """The largest |z - P(z - w')| over all w' within `error` of w, relative as in `relative_box_map`."""
-    conic, map_ = True, np.empty(z.size)
+    map_ = np.empty(z.size)
     for i in range(z.size):
-        conic = conic and (lower[i] == 0.0 or lower[i] == -np.inf) and (upper[i] == 0.0 or upper[i] == np.inf)
         at_least = abs(median(z[i] - upper[i], w[i] - error[i], z[i] - lower[i]))
         most = max(at_least, abs(median(z[i] - upper[i], w[i] + error[i], z[i] - lower[i])))
         map_[i] = most + min(most, TINY * abs(z[i]))  # as z - P(z - w) is rounded where it is computed as written
-    return relative_to_data(length(map_), length(q) if conic else 1.0 + length(q))
+    return relative_to_data(length(map_), box_scale(q, lower, upper))
 
 
 @kernel
@@ -283,8 +286,14 @@ def cone_map_length(r, u, mu, shift, rho):
 def judge_cone(W, q, mu, shift, tol, r, u):
     """u = W r + q in place; the residual, and whether r solves the problem."""
     velocities(W, q, r, u)
+    return judge_velocities(W.diagonal, q, mu, shift, tol, r, u)
+
+
+@kernel
+def judge_velocities(diagonal, q, mu, shift, tol, r, u):
+    """The same where u = W r + q is at hand."""
     error = relative_cone_map(r, u, q, mu, shift)
-    return error, error <= tol and cone_believable(W.diagonal, r, u, q, mu, shift, tol)
+    return error, error <= tol and cone_velocity_error(diagonal, r, u, q, mu, shift) <= math.sqrt(tol)
 
 
 @kernel
@@ -299,12 +308,6 @@ def relative_cone_map(r, u, q, mu, shift):
     one = np.ones(mu.size)
     distance, size_r, size_u, size_q = cone_lengths(r, u, q, mu, shift, one, one)
     return over(distance, max(size_q, size_r, size_u))
-
-
-@kernel
-def cone_believable(diagonal, r, u, q, mu, shift, tol):
-    """Are the velocities right to √tol? Asked where the residual is at most tol."""
-    return cone_velocity_error(diagonal, r, u, q, mu, shift) <= math.sqrt(tol)
 
 
 @kernel
@@ -365,7 +368,7 @@ def judge_cylinder(W, q, bound, tol, r, u):
     """The same over cylinders."""
     velocities(W, q, r, u)
     error = relative_cylinder_map(r, u, q, bound)
-    return error, error <= tol and cylinder_believable(W.diagonal, r, u, q, bound, tol)
+    return error, error <= tol and cylinder_velocity_error(W.diagonal, r, u, q, bound) <= math.sqrt(tol)
 
 
 @kernel
@@ -376,13 +379,13 @@ def relative_cylinder_map(r, u, q, bound):
 
 
 @kernel
-def cylinder_believable(diagonal, r, u, q, bound, tol):
-    """Are the velocities right to √tol?"""
+def cylinder_velocity_error(diagonal, r, u, q, bound):
+    """`cone_velocity_error` over cylinders."""
     rho = contact_weights(diagonal)
     d = 2 if diagonal.shape[0] == 4 else 3
     s = np.repeat(np.sqrt(rho), d)
     distance = cylinder_map_length(r / s, s * u, bound / np.sqrt(rho), d)
-    return by_velocities(distance, length(r / s), length(s * u), length(s * q)) <= math.sqrt(tol)
+    return by_velocities(distance, length(r / s), length(s * u), length(s * q))
 
 
 @kernel

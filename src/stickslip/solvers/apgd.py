@@ -38,7 +38,7 @@ from stickslip.jit import kernel
 from stickslip.problems.blocks import velocities
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.matrix import Vector
-from stickslip.problems.residual import cone_believable, relative_cone_map
+from stickslip.problems.residual import judge_velocities
 from stickslip.solvers.contact import respond
 from stickslip.solvers.solution import Solution, conclude, expect, start_from
 from stickslip.solvers.status import MAX_ITER, NONFINITE, SOLVED
@@ -90,10 +90,10 @@ def descend(W, q, mu, shift, rho, tol, max_iter, most_momentum, r, u, y, u_y, pa
     t, theta = pace[0], pace[1]
     least = np.inf
     for iterations in range(max_iter + 1):
-        residual = relative_cone_map(r, u, q, mu, shift)
+        residual, solved = judge_velocities(W.diagonal, q, mu, shift, tol, r, u)
         if not residual < np.inf:
             return NONFINITE, iterations, least
-        if residual <= tol and cone_believable(W.diagonal, r, u, q, mu, shift, tol):
+        if solved:
             return SOLVED, iterations, residual
         if iterations == max_iter:
             break

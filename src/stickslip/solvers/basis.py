@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
-from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.jit import kernel
 from stickslip.problems.lcp import LCP
 from stickslip.problems.matrix import Vector, as_dense, density
 from stickslip.problems.mixed import MixedLCP
+from stickslip.solvers.linear import superlu
 
 Integers = NDArray[np.int64]
 
@@ -96,14 +96,8 @@ def factorise(columns: Columns, d: Vector, basis: Integers) -> Factor | None:
         if fault != 0:
             return None
         return Factor(rows, variables, lu.T, swaps.astype(np.int64), *NO_SPARSE)
-    try:
-        factors = sparse_linalg.splu(
-            sparse_block(columns, d, rows, variables),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.1,
-            options={"SymmetricMode": True},
-        )
-    except RuntimeError:  # SuperLU's word for exactly singular
+    factors = superlu(sparse_block(columns, d, rows, variables))
+    if factors is None:
         return None
     sparse_parts: tuple[Any, ...] = (factors.perm_r.astype(np.int64), factors.perm_c.astype(np.int64))
     sparse_parts += sorted_arrays(factors.L) + sorted_arrays(factors.U)
@@ -197,21 +191,12 @@ def basis_block(columns, d, rows, variables):
 @kernel
 def load(columns, d, variable, column):
     """The column of a variable in (1): e_i for w_i, -M_j for z_j, -d for z0."""
-    n = d.size
-    if variable == 2 * n:
-        for i in range(n):
-            column[i] = -d[i]
-    elif variable >= n and columns.dense.shape[0] > 0:
-        source = columns.dense[variable - n]
-        for i in range(n):
-            column[i] = -source[i]
+    for i in range(d.size):
+        column[i] = 0.0
+    if variable < d.size:
+        column[variable] = 1.0
     else:
-        for i in range(n):
-            column[i] = 0.0
-        if variable < n:
-            column[variable] = 1.0
-        else:
-            subtract_column(columns, d, variable, 1.0, column)
+        subtract_column(columns, d, variable, 1.0, column)
 
 
 @kernel

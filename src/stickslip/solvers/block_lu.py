@@ -249,9 +249,8 @@ def solve(pattern, A, x):
         x0, x1, x2 = x[b, 0], x[b, 1], x[b, 2]
         for e in range(start[k], start[k + one]):
             c = order[row[e]]
-            x[c, 0] -= L[e, 0] * x0 + L[e, 1] * x1 + L[e, 2] * x2
-            x[c, 1] -= L[e, 3] * x0 + L[e, 4] * x1 + L[e, 5] * x2
-            x[c, 2] -= L[e, 6] * x0 + L[e, 7] * x1 + L[e, 8] * x2
+            for a in range(3):
+                x[c, a] -= L[e, 3 * a] * x0 + L[e, 3 * a + 1] * x1 + L[e, 3 * a + 2] * x2
     last = np.uint32(order.size - 1)
     for done in range(np.uint32(order.size)):
         at = last - done
@@ -263,9 +262,8 @@ def solve(pattern, A, x):
             y0 -= U[e, 0] * x0 + U[e, 1] * x1 + U[e, 2] * x2
             y1 -= U[e, 3] * x0 + U[e, 4] * x1 + U[e, 5] * x2
             y2 -= U[e, 6] * x0 + U[e, 7] * x1 + U[e, 8] * x2
-        x[b, 0] = D[at, 0] * y0 + D[at, 1] * y1 + D[at, 2] * y2
-        x[b, 1] = D[at, 3] * y0 + D[at, 4] * y1 + D[at, 5] * y2
-        x[b, 2] = D[at, 6] * y0 + D[at, 7] * y1 + D[at, 8] * y2
+        for a in range(3):
+            x[b, a] = D[at, 3 * a] * y0 + D[at, 3 * a + 1] * y1 + D[at, 3 * a + 2] * y2
 
 
 @kernel
@@ -308,12 +306,9 @@ def invert(D, m):
 def multiply(X, x, Y, y):
     """Block x of X <- itself times block y of Y."""
     y0, y1, y2, y3, y4, y5, y6, y7, y8 = Y[y, 0], Y[y, 1], Y[y, 2], Y[y, 3], Y[y, 4], Y[y, 5], Y[y, 6], Y[y, 7], Y[y, 8]
-    p, q, r = X[x, 0], X[x, 1], X[x, 2]
-    X[x, 0], X[x, 1], X[x, 2] = p * y0 + q * y3 + r * y6, p * y1 + q * y4 + r * y7, p * y2 + q * y5 + r * y8
-    p, q, r = X[x, 3], X[x, 4], X[x, 5]
-    X[x, 3], X[x, 4], X[x, 5] = p * y0 + q * y3 + r * y6, p * y1 + q * y4 + r * y7, p * y2 + q * y5 + r * y8
-    p, q, r = X[x, 6], X[x, 7], X[x, 8]
-    X[x, 6], X[x, 7], X[x, 8] = p * y0 + q * y3 + r * y6, p * y1 + q * y4 + r * y7, p * y2 + q * y5 + r * y8
+    for a in range(0, 9, 3):
+        p, q, r = X[x, a], X[x, a + 1], X[x, a + 2]
+        X[x, a], X[x, a + 1], X[x, a + 2] = p * y0 + q * y3 + r * y6, p * y1 + q * y4 + r * y7, p * y2 + q * y5 + r * y8
 
 
 @kernel

@@ -325,25 +325,14 @@ def target(point, predicted, frame, mu, coulomb, sigma, corrected, c, c_n):
 def direction(system, point, frame, mu, coulomb, error, c, c_n, x, step):
     """The step of (2); x, three numbers a contact, becomes dr."""
     b = np.empty_like(x)
-    right_side(mu, coulomb, error, c, c_n, b)
-    substitute(system, b, x)
-    step_of(x, point, frame, mu, coulomb, c, c_n, step)
-
-
-@kernel
-def right_side(mu, coulomb, error, c, c_n, x):
     for i in range(mu.size):
         if coulomb or mu[i] == 0.0:
-            x[i, 0] = c_n[i] + error[i, 0]
+            b[i, 0] = c_n[i] + error[i, 0]
         else:
-            x[i, 0] = mu[i] * c[i, 0] + error[i, 0]
-        x[i, 1] = c[i, 1] + error[i, 1] if mu[i] > 0.0 else 0.0
-        x[i, 2] = c[i, 2] + error[i, 2] if mu[i] > 0.0 else 0.0
-
-
-@kernel
-def step_of(x, point, frame, mu, coulomb, c, c_n, step):
-    """The step that belongs to dr = x."""
+            b[i, 0] = mu[i] * c[i, 0] + error[i, 0]
+        b[i, 1] = c[i, 1] + error[i, 1] if mu[i] > 0.0 else 0.0
+        b[i, 2] = c[i, 2] + error[i, 2] if mu[i] > 0.0 else 0.0
+    substitute(system, b, x)
     for i in range(mu.size):
         if coulomb or mu[i] == 0.0:
             step.u_n[i] = c_n[i] - point.u_n[i] / normal(point, mu, i) * x[i, 0]

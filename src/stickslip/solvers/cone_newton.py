@@ -35,7 +35,6 @@ there the weights (usually ρ) of r against u are 1, and F has one unit.
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -83,13 +82,12 @@ class ConeNewton:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Solve from x0, or from zero."""
-        expect(self, problem, ConeProblem)
+        started = expect(self, problem, ConeProblem)
         if problem.law != "coulomb" and self.equation == "alart_curnier":
             raise InputError(
                 f"ConeNewton: equation 'alart_curnier' is Coulomb's law and the problem's is {problem.law!r}, "
                 "expected equation='natural_map'"
             )
-        started = time.perf_counter()
         system = scaled(problem)
         with np.errstate(all="ignore"):  # overflow shows in the residual
             run = plain if self.proximal == 0.0 else proximal_point

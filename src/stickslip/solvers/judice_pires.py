@@ -128,9 +128,7 @@ def run_small(M, q, lower, upper, sides, most_patience, limit, tol):
         singular = 0
         affine_dense(M, z, q, w)
         change = violations(z / column, row * w, low, high, sides)
-        count = 0
-        for i in range(n):
-            count += change[i] != 0
+        count = np.count_nonzero(change)
         if count == 0:
             return np.minimum(np.maximum(z, lower), upper), SOLVED, iteration
         if count < fewest:
@@ -261,19 +259,16 @@ def violations(z, w, lower, upper, sides):
 @kernel
 def some_of(change, dice):
     """Each change is kept with probability ½, at least one; returns the next state of the generator."""
-    kept, last = 0, -1
+    kept, last, its_change = 0, -1, 0
     for i in range(change.size):
         if change[i] != 0:
-            dice, last = (LCG_FACTOR * dice + LCG_OFFSET) % LCG_MODULUS, i
+            dice, last, its_change = (LCG_FACTOR * dice + LCG_OFFSET) % LCG_MODULUS, i, change[i]
             if dice < LCG_MODULUS // 2:
                 kept += 1
             else:
-                change[i] *= 2  # marked, to be left out
+                change[i] = 0
     if kept == 0 and last >= 0:
-        change[last] //= 2
-    for i in range(change.size):
-        if abs(change[i]) == 2:
-            change[i] = 0
+        change[last] = its_change
     return dice
 
 

@@ -80,17 +80,13 @@ class Lemke:
         started = expect(self, problem, LCP, MixedLCP)
         if x0 is not None:
             start_from(problem, x0)
-        if isinstance(problem, LCP):
-            reduced = Reduced(problem, lambda z: z)
-        else:
-            if self.covering is None and suits_one_call(problem):
-                answer = solve_small_mixed(self, problem, started)
-                if answer.solved:
-                    return answer
-            found = reduce(problem)
-            if found is None:
-                return conclude(problem, self, np.zeros(problem.size), Status.STALLED, 0, started)
-            reduced = found
+        if isinstance(problem, MixedLCP) and self.covering is None and suits_one_call(problem):
+            answer = solve_small_mixed(self, problem, started)
+            if answer.solved:
+                return answer
+        reduced = reduce(problem)
+        if reduced is None:
+            return conclude(problem, self, np.zeros(problem.size), Status.STALLED, 0, started)
         answer = self.run(problem, reduced, self.refactor, 0, started)
         if answer.status is Status.STALLED and self.refactor > 1:
             answer = self.run(problem, reduced, max(1, self.refactor // 8), answer.iterations, started)

@@ -40,7 +40,7 @@ from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.jit import dense, kernel
-from stickslip.problems.matrix import Dense, Matrix, Sparse, Vector, as_dense, as_sparse
+from stickslip.problems.matrix import Dense, Matrix, Sparse, Vector, as_dense, as_sparse, asymmetry
 
 SMALL = 128  # rows up to which LAPACK wins at any density
 FULL = 0.1  # share of non-zeros from which LAPACK wins at any size
@@ -252,14 +252,17 @@ class LDL:
 
 def sparse_lu(matrix: Sparse) -> SparseLU | None:
     n = matrix.shape[0]
-    transposed = sparse.csc_array((matrix.data, matrix.indices, matrix.indptr), shape=(n, n))
+    found = superlu(sparse.csc_array((matrix.data, matrix.indices, matrix.indptr), shape=(n, n)))
+    return None if found is None else SparseLU(found)
+
+
+def superlu(matrix: sparse.csc_array) -> Any | None:
     try:
-        superlu = sparse_linalg.splu(
-            transposed, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1, options={"SymmetricMode": True}
+        return sparse_linalg.splu(
+            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1, options={"SymmetricMode": True}
         )
     except RuntimeError:  # "Factor is exactly singular"
         return None
-    return SparseLU(superlu)
 
 
 def ldl(matrix: Sparse) -> LDL | None:
@@ -299,8 +302,7 @@ def shifted(M: Matrix) -> Shifted:
         M = sparse.csr_array(M)
     if suits_lapack(M):
         dense = as_dense(M)
-        rounding = SYMMETRIC * np.abs(dense).max(initial=0.0)
-        return DenseShifted(dense, bool(np.abs(dense - dense.T).max(initial=0.0) <= rounding))
+        return DenseShifted(dense, asymmetry(dense) <= SYMMETRIC)
     general = SparseShifted(with_diagonal(M))
     signs = symmetrising_signs(general.M)
     return general if signs is None else SignedShifted(general, signs)
@@ -364,11 +366,11 @@ class SignedShifted:
         factor = self.refactorise(d)
         return factor if reproduces(factor, self.general.plus(d)) else self.general.factorise(d)
 
-    def refactorise(self, d: Vector) -> SignedLDL:
+    def refactorise(self, d: Vector) -> ScaledFactor:
         self.upper.data[:] = self.entries
         self.upper.data[self.upper.indptr[1:] - 1] += self.signs * d  # a column's last entry is its diagonal
         self.solver.update(self.upper, upper=True)  # keeps old factors where a pivot is zero, and does not say so
-        return SignedLDL(self.signs, LDL(self.solver))
+        return ScaledFactor(self.signs, np.ones(d.size), LDL(self.solver))
 
     @cached_property
     def upper(self) -> Any:
@@ -394,28 +396,15 @@ class SignedShifted:
 
 
 @dataclass(frozen=True, eq=False)
-class SignedLDL:
-    """σ A = L D Lᵀ."""
+class ScaledFactor:
+    """The factors of diag(rows) A diag(columns) for A."""
 
-    signs: Vector
-    ldl: LDL
-
-    def solve(self, rhs: Vector) -> Vector:
-        return self.ldl.solve((self.signs * rhs.T).T)
-
-    def weakest_pivot(self) -> float:
-        return self.ldl.weakest_pivot()
-
-
-@dataclass(frozen=True, eq=False)
-class Balanced:
-    """E A E = L U, E = diag(e)."""
-
-    e: Vector
+    rows: Vector
+    columns: Vector
     factor: Factor
 
     def solve(self, rhs: Vector) -> Vector:
-        return (self.e * self.factor.solve((self.e * rhs.T).T).T).T
+        return (self.columns * self.factor.solve((self.rows * rhs.T).T).T).T
 
     def weakest_pivot(self) -> float:
         return self.factor.weakest_pivot()
@@ -427,8 +416,8 @@ def balance(d: Vector) -> Vector:
     return 1.0 / np.sqrt(1.0 + d)
 
 
-def balanced(e: Vector, factor: Factor | None) -> Balanced | None:
-    return None if factor is None else Balanced(e, factor)
+def balanced(e: Vector, factor: Factor | None) -> ScaledFactor | None:
+    return None if factor is None else ScaledFactor(e, e, factor)
 
 
 def reproduces(factor: Factor, A: Sparse) -> bool:

@@ -44,13 +44,11 @@ class Murty:
     def solve(self, problem: LCP | MixedLCP, x0: Vector | None = None) -> Solution:
         """Solve. Of an LCP, the pairs with x0 > 0 start with z basic."""
         started = expect(self, problem, LCP, MixedLCP)
-        if isinstance(problem, LCP):
-            z, ended, pivots = run(self, problem, start_from(problem, x0) > 0)
-            return conclude(problem, self, z, ended, pivots, started)
-        reduced = reduce(problem)
+        start, reduced = start_from(problem, x0), reduce(problem)
         if reduced is None:
-            return conclude(problem, self, start_from(problem, x0), Status.STALLED, 0, started)
-        z, ended, pivots = run(self, reduced.lcp, np.zeros(reduced.lcp.size, bool))
+            return conclude(problem, self, start, Status.STALLED, 0, started)
+        inside = start > 0 if isinstance(problem, LCP) else np.zeros(reduced.lcp.size, bool)
+        z, ended, pivots = run(self, reduced.lcp, inside)
         return conclude(problem, self, reduced.expand(z), ended, pivots, started)
 
 

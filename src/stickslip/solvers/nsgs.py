@@ -25,7 +25,6 @@ W is read in blocks, problems/blocks.py.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,8 +58,7 @@ class NSGS:
 
     def solve(self, problem: ConeProblem, x0: Vector | None = None) -> Solution:
         """Sweep from x0 (zero where there is none) until the residual is at most tol."""
-        expect(self, problem, ConeProblem)
-        started = time.perf_counter()
+        started = expect(self, problem, ConeProblem)
         r = start_from(problem, x0)
         data = (*problem.blocks, problem.q, problem.mu, problem.shift, problem.law == "associated")
         settings = (0.999 * self.tol, self.patience, float(self.relaxation))  # conclude sums W r in another order

@@ -28,9 +28,10 @@ from scipy.sparse import csgraph
 from stickslip.checks import checked, count, not_negative
 from stickslip.errors import InputError
 from stickslip.jit import kernel
+from stickslip.problems.blocks import by_component
 from stickslip.problems.cone import LARGEST_BLOCK, BodyForm, ConeProblem, block_inverse
 from stickslip.problems.matrix import Dense, Vector
-from stickslip.problems.residual import cone_believable, relative_cone_map
+from stickslip.problems.residual import judge_velocities
 from stickslip.solvers.nsgs import ending, impulse, inverses, planar_impulse
 from stickslip.solvers.solution import Solution, conclude, expect, start_from
 from stickslip.solvers.status import MAX_ITER, in_chunks
@@ -81,45 +82,16 @@ def contact_rows(bodies: BodyForm, d: int) -> ContactRows:
             f"BodyNSGS: {sizes.max()} rows of M hang together, expected at most {LARGEST_BLOCK}; NSGS takes any M"
         )
     inverse = block_inverse(bodies.M, label, sizes)
-    H, response = sparse.csc_array(bodies.H), sparse.csc_array(inverse @ bodies.H)
-    row, start = rows_of_contacts(response.indptr, response.indices, bodies.f.size, d)
-    entries, moves, diagonal = np.zeros((d, row.size)), np.zeros((d, row.size)), np.zeros((d * d, start.size - 1))
-    place(H.indptr, H.indices, H.data, bodies.f.size, row, start, entries)
-    place(response.indptr, response.indices, response.data, bodies.f.size, row, start, moves)
-    own_blocks(entries, moves, start, diagonal)
-    return ContactRows(entries, moves, row, start, inverse @ bodies.f, bodies.w, diagonal)
-
-
-@kernel
-def rows_of_contacts(indptr, indices, rows, d):
-    """The rows in the d columns of each contact, in order: row and start of ContactRows."""
-    contacts = (indptr.size - 1) // d
-    row, start = np.empty(indices.size, np.uint32), np.zeros(contacts + 1, np.uint32)
-    seen = np.full(rows, -1)
-    count = 0
-    for i in range(contacts):
-        begin = count
-        for k in range(indptr[d * i], indptr[d * i + d]):
-            if seen[indices[k]] != i:
-                seen[indices[k]] = i
-                row[count] = indices[k]
-                count += 1
-        row[begin:count].sort()
-        start[i + 1] = count
-    return row[:count].copy(), start
-
-
-@kernel
-def place(indptr, indices, data, rows, row, start, entries):
-    """The entries of a matrix by columns, where its rows are in `row`."""
-    d = entries.shape[0]
-    where = np.zeros(rows, np.int64)
-    for i in range(start.size - 1):
-        for k in range(start[i], start[i + 1]):
-            where[row[k]] = k
-        for c in range(d):
-            for k in range(indptr[d * i + c], indptr[d * i + c + 1]):
-                entries[c, where[indices[k]]] += data[k]
+    # of each contact the d columns of H, then those of M⁻¹ H: together they have one pattern
+    order = np.arange(2 * bodies.w.size).reshape(2, -1, d).swapaxes(0, 1).ravel()
+    columns = sparse.csc_array(sparse.hstack([bodies.H, inverse @ bodies.H]))[:, order]
+    blocks = sparse.bsr_array(columns.T, blocksize=(2 * d, 1))
+    blocks.sort_indices()
+    row, start = blocks.indices.astype(np.uint32), blocks.indptr.astype(np.uint32)
+    H, response = by_component(blocks.data).reshape(2, d, -1)
+    diagonal = np.zeros((d * d, start.size - 1))
+    own_blocks(H, response, start, diagonal)
+    return ContactRows(H, response, row, start, inverse @ bodies.f, bodies.w, diagonal)
 
 
 @kernel
@@ -146,8 +118,7 @@ def iterate_bodies(rows, q, mu, shift, associated, tol, max_iter, r):
         if sweeps in (0, due, max_iter) or not promising < change < np.inf:
             body_velocities(rows, r, v)
             contact_velocities(rows, v, u)
-            error = relative_cone_map(r, u, q, mu, shift)
-            solved = error <= tol and cone_believable(rows.diagonal, r, u, q, mu, shift, tol)
+            error, solved = judge_velocities(rows.diagonal, q, mu, shift, tol, r, u)
             ended = ending(error, solved, change, tol, 0, sweeps, 0, error)
             if ended >= 0:
                 return ended, sweeps

@@ -32,14 +32,16 @@ Integers = NDArray[np.int64]
 
 
 class Reduced(NamedTuple):
-    """An LCP in place of a mixed problem."""
+    """An LCP in place of a problem."""
 
     lcp: LCP
-    expand: Callable[[Vector], Vector]  # the mixed problem's z from the LCP's
+    expand: Callable[[Vector], Vector]  # the problem's z from the LCP's
 
 
-def reduce(problem: MixedLCP) -> Reduced | None:
-    """The LCP and the way back; None where no regular block was found."""
+def reduce(problem: LCP | MixedLCP) -> Reduced | None:
+    """The LCP, which may be the problem itself, and the way back; None where no regular block was found."""
+    if isinstance(problem, LCP):
+        return Reduced(problem, lambda z: z)
     lower, upper = problem.lower, problem.upper
     kept = np.flatnonzero(lower < upper)
     sign = np.where(np.isinf(lower[kept]) & np.isfinite(upper[kept]), -1.0, 1.0)

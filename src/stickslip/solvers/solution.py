@@ -175,4 +175,4 @@ def solver_value(owner: str, field: str, value: Any) -> Any:
 
 def start_from(problem: Problem, x0: Vector | None) -> Vector:
     """A starting point of its own: a copy of x0, or zero."""
-    return np.zeros(problem.size) if x0 is None else vector("solve", "x0", x0, problem.size).copy()
+    return np.zeros(problem.size) if x0 is None else vector("solve", "x0", x0, problem.size)

@@ -64,7 +64,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from stickslip.checks import Refused, checked, positive
+from stickslip.checks import Refused, checked, instance, positive
 from stickslip.problems.cone import ConeProblem
 from stickslip.problems.cylinder import CylinderProblem
 from stickslip.problems.friction_sets import Ellipsoid
@@ -123,6 +123,9 @@ METHODS = {
 }
 
 
+known_problem = instance(*PROBLEMS, expected=f"one of {', '.join(kind.__name__ for kind in PROBLEMS)}")
+
+
 def known_method(owner: str, field: str, value: Any) -> Any:
     """A kind of argument: the name of a method, or a solver with its settings."""
     if isinstance(value, str):
@@ -141,7 +144,7 @@ def solve(
     `method` is a name of METHODS or a solver value such as Lemke(refactor=20), whose own tol holds if none is given.
     """
     if isinstance(method, str) and tol is None:
-        tol = problem_tolerance(problem)
+        tol = known_problem("solve", "problem", problem).tolerance
     return solver_of(method, tol).solve(problem, x0)
 
 
@@ -157,13 +160,6 @@ def named(method: str, tol: float) -> Solver:
     """The solver value of a name."""
     module, name = METHODS[known_method("solve", "method", method)]
     return getattr(import_module(f"stickslip.solvers.{module}"), name)(tol=tol)
-
-
-def problem_tolerance(problem: Any) -> float:
-    if not isinstance(problem, PROBLEMS):
-        names = ", ".join(kind.__name__ for kind in PROBLEMS)
-        raise Refused("solve", "the problem", problem, f"one of {names}")
-    return problem.tolerance
 
 
 @dataclass(frozen=True, kw_only=True)
