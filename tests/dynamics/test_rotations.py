@@ -32,7 +32,7 @@ def test_matrices_are_those_of_scipy():
         np.testing.assert_allclose(matrix_of(rotation.as_quat(scalar_first=True)), rotation.as_matrix(), atol=1e-15)
 
 
-@pytest.mark.parametrize("angle", [0.0, 1e-12, 0.9 * SMALL, 2.1 * SMALL, 0.3, 3.0, 10.0])
+@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-4, 1.9 * SMALL**0.5, 2.1 * SMALL**0.5, 0.3, 3.0, 10.0])
 def test_a_turn_is_the_exponential_map(angle):
     random = np.random.default_rng(1)
     for rotation in random_rotations(5):

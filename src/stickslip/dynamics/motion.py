@@ -45,7 +45,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.dynamics.rotations import to_matrix, turn
+from stickslip.dynamics.rotations import SMALL, to_matrix, turn
 from stickslip.jit import bare
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
@@ -57,7 +57,6 @@ CLOSE, LOST = 1e-15, 1e-6  # relative Newton steps: after which ω is exact to r
 FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
 FAR, MOST_GAIN = 0.1, 1e-2  # angle [rad], and share of its energy that a body may gain by turning so far
 EYE = np.eye(3)
-SMALL = 1e-4  # angle below which a of (2) is its series, exact to rounding
 
 
 class Bodies(NamedTuple):
@@ -271,8 +270,11 @@ def newton_step(I, x, y, z, l_x, l_y, l_z, a, f_x, f_y, f_z):  # noqa: E741
 @bare
 def half_tangent(h, x, y, z):
     """a of (2)."""
-    speed = math.sqrt(x * x + y * y + z * z)
-    return math.tan(0.5 * h * speed) / speed if h * speed > SMALL else 0.5 * h * (1.0 + (h * speed) ** 2 / 12.0)
+    t = 0.25 * h * h * (x * x + y * y + z * z)  # square of half the angle
+    if t < SMALL:  # the series of its tangent over it, exact to rounding
+        return 0.5 * h * (1.0 + t / 3.0 * (1.0 + t * 0.4 * (1.0 + t * (17.0 / 42.0) * (1.0 + t * (62.0 / 153.0)))))
+    half = math.sqrt(t)
+    return 0.5 * h * math.tan(half) / half
 
 
 @bare

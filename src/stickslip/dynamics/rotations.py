@@ -10,7 +10,7 @@ import math
 
 from stickslip.jit import bare
 
-SMALL = 1e-4  # angle below which sin(a)/a is its series, exact to rounding
+SMALL = 1e-3  # square of half an angle below which four or five terms of a series are its function
 
 
 @bare
@@ -33,12 +33,17 @@ def to_matrices(quaternion, R):
 @bare
 def turn(q, h, wx, wy, wz):
     """q <- exp(h ω / 2) q, renormalised against rounding."""
-    half = 0.5 * h * math.sqrt(wx * wx + wy * wy + wz * wz)
-    if half == 0.0:
+    t = 0.25 * h * h * (wx * wx + wy * wy + wz * wz)  # square of half the angle
+    if t == 0.0:
         return
-    sinc = math.sin(half) / half if half > SMALL else 1.0 - half * half / 6.0
+    if t < SMALL:  # exact to rounding
+        sinc = 1.0 - t / 6.0 * (1.0 - t / 20.0 * (1.0 - t / 42.0))
+        a = 1.0 - t / 2.0 * (1.0 - t / 12.0 * (1.0 - t / 30.0))
+    else:
+        half = math.sqrt(t)
+        sinc, a = math.sin(half) / half, math.cos(half)
     s = 0.5 * h * sinc
-    a, b, c, d = math.cos(half), s * wx, s * wy, s * wz
+    b, c, d = s * wx, s * wy, s * wz
     w, x, y, z = q[0], q[1], q[2], q[3]
     w, x, y, z = (
         a * w - b * x - c * y - d * z,
@@ -46,5 +51,5 @@ def turn(q, h, wx, wy, wz):
         a * y - b * z + c * w + d * x,
         a * z + b * y - c * x + d * w,
     )
-    scale = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+    scale = 1.5 - 0.5 * (w * w + x * x + y * y + z * z)  # 1 / sqrt, of what is 1 but for rounding
     q[0], q[1], q[2], q[3] = w * scale, x * scale, y * scale, z * scale
