@@ -41,7 +41,6 @@ STEPS, EAGER, INNER = 100, 12, 12  # in all, without care, and around one centre
 CHORD, REDUCTION, SHORTEST = 0.5, 0.1, 0.25
 ALPHA, LEAST, HIGHEST = 1e-3, 1e-7, 1.0  # α at first, at least and at most
 LOWER, LOWER_WITH_CARE, RAISE = 0.1, 0.3, 10.0  # what it is multiplied by
-CLOSER = 0.7  # share of tol that it goes down to: a step more costs less than the next start just above tol
 MOST_ROWS = 150
 SOFT = 1e-6  # ε, of the largest that e becomes
 SPREAD_ROWS = 24  # up to which the least loads are found: those of a body on eight contacts
@@ -77,12 +76,12 @@ def newton(
     for i in range(size):
         kept[i], r[i], v[i] = p[at[i]], p[at[i]] / s[i], s[i] * u[at[i]]
     solved = size <= SPREAD_ROWS and find_least(
-        member, n, mu, shift, scale, lower, upper, q, associated, CLOSER * tol, at, vectors, blocks[0], blocks[1],
+        member, n, mu, shift, scale, lower, upper, q, associated, tol, at, vectors, blocks[0], blocks[1],
         blocks[2], blocks[3], mu_of, shift_of, low, high, W, M, active, swaps, p, u,
     )  # fmt: skip
     if not solved:
         proximal_point(
-            member, n, mu, shift, scale, lower, upper, q, associated, CLOSER * tol, error, at, vectors, blocks[0],
+            member, n, mu, shift, scale, lower, upper, q, associated, tol, error, at, vectors, blocks[0],
             blocks[1], blocks[2], blocks[3], mu_of, shift_of, low, high, W, M, active, swaps, p, u,
         )  # fmt: skip
     for i in range(size):

@@ -17,7 +17,7 @@ six equations however many contacts there are, where those of engine/newton.py a
 
 from __future__ import annotations
 
-from stickslip.engine.newton import BACK, CLOSER, SOFT, SPREAD_ROWS, SPREADS, length, linearise
+from stickslip.engine.newton import BACK, SOFT, SPREAD_ROWS, SPREADS, length, linearise
 from stickslip.engine.sweep import into_cone, measured
 from stickslip.jit import bare
 from stickslip.problems.blocks import invert_block
@@ -45,7 +45,7 @@ def find_loads(
     p, u, z,
 ):  # fmt: skip
     """The impulses p of contacts that act on place b, from those at hand with the residual `error`, and u and z: solved
-    to a share of tol, or as they were. Returns the residual, and whether it is solved. `numbers` and `swaps` (6,) are
+    to tol, or as they were. Returns the residual, and whether it is solved. `numbers` and `swaps` (6,) are
     room."""
     m, size = member.size, 3 * member.size
     H, blocks = numbers[: 6 * size].reshape(m, 3, 6), numbers[6 * size : 18 * size].reshape(4, m, 3, 3)
@@ -77,7 +77,7 @@ def find_loads(
             for j in range(size):
                 x[j] = v[j] + e[j] * r[j]
             linearise(associated, law[0], law[1], none, none, none, r, x, F, A, B)
-            softly = k == 0 or (k < SPREADS and length(F) > CLOSER * tol * length(r))
+            softly = k == 0 or (k < SPREADS and length(F) > tol * length(r))
             if softly:
                 divide(A, B, eps, e, T, C)
                 fill(H, C, K)
@@ -94,7 +94,7 @@ def find_loads(
         if not softly:
             velocities(member, scale, q, H, eps, z[b], r, v)
             write(member, scale, r, v, p, u)
-            now, solved = measured(member, n, mu, shift, scale, lower, upper, q, CLOSER * tol, p, u)
+            now, solved = measured(member, n, mu, shift, scale, lower, upper, q, tol, p, u)
             if solved:
                 return now, True
     for j in range(size):
