@@ -64,7 +64,7 @@ from stickslip.dynamics.joints import (
     room_for_joints,
     unplaced,
 )
-from stickslip.dynamics.motion import MEAN, times
+from stickslip.dynamics.motion import MEAN, WHIRLS, Booleans, times, turn_of
 from stickslip.dynamics.rotations import to_matrix, turn
 from stickslip.dynamics.taut import brace
 from stickslip.jit import bare
@@ -109,6 +109,9 @@ class Held(NamedTuple):
     impulse: Floats  # (nr,)   λ of all rows, in all of the step
     shift: Floats  # (nb, 6)   a correction of the positions
     way: Floats  # (nb, 6)   how far a body moves in this step, ½ h (v + v⁺) + d
+    slim: Floats  # (nb,)   the greatest moment of inertia over the least, of a body that has several; else 0
+    whirls: Booleans  # (nb,)   whether it turns by (5) of dynamics/motion.py, with
+    late: Floats  # (nb, 3)   ½ h (Π - I ω₀)
     bent: Floats  # (nb, 6)   d of this step, or of a trial of it
     pose: Floats  # (nb, 7)   where it was at its start
     before: Floats  # (nr,)   errors at the start of the step that are worth taking back
@@ -151,9 +154,16 @@ def with_room(
     return Held(
         model, rows, tree, room_for_factors(tree), motors, motor, along, np.zeros((joints, 2)), bounded, soft,
         matrices(6), matrices(3), matrices(3), matrices(3), np.zeros(bodies), np.zeros(count), np.zeros(count),
-        vectors(6), vectors(6), vectors(6), vectors(7), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(1),
-        np.zeros(1), unplaced(), np.zeros(3),
+        vectors(6), vectors(6), slimness(model) if joints else np.zeros(bodies), np.zeros(bodies, np.bool_),
+        vectors(3), vectors(6), vectors(7), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(1), np.zeros(1),
+        unplaced(), np.zeros(3),
     )  # fmt: skip
+
+
+def slimness(model: JointModel) -> Floats:
+    least, _, greatest = np.linalg.eigvalsh(model.inertia).T
+    several = (model.kind == Kind.FREE) & (least > 0.0) & (greatest > least) & (not model.planar)
+    return np.divide(greatest, least, out=np.zeros(least.size), where=several)
 
 
 def tree_of(model: Model, rows: JointRows, held: Integers) -> Articulation:
@@ -309,8 +319,8 @@ def halve(held, free, v, shares):
 
 
 @bare
-def set_out(held, state, h, v, shares):
-    """Note where the bodies of joints are, and how far they will move but for d."""
+def set_out(held, state, h, v, shares, turned):
+    """Note where the bodies of joints are, and how far they will move but for d; `turned` is Π - I ω₀."""
     for b in held.tree.bodies:
         share = shares[b]
         for r in range(6):
@@ -319,6 +329,10 @@ def set_out(held, state, h, v, shares):
             held.pose[b, r] = state.position[b, r]
         for r in range(4):
             held.pose[b, 3 + r] = state.quaternion[b, r]
+        square = held.way[b, 3] ** 2 + held.way[b, 4] ** 2 + held.way[b, 5] ** 2
+        held.whirls[b] = share == MEAN and square * square * held.slim[b] > WHIRLS
+        for r in range(3):
+            held.late[b, r] = 0.5 * h * turned[b, r]
 
 
 @bare
@@ -468,4 +482,9 @@ def go_the_way(held, state):
             state.position[b, r] = pose[b, r] + way[b, r]
         for r in range(4):
             state.quaternion[b, r] = pose[b, 3 + r]
-        turn(state.quaternion[b], 1.0, way[b, 3], way[b, 4], way[b, 5])
+        x, y, z = way[b, 3], way[b, 4], way[b, 5]
+        if held.whirls[b]:
+            R = held.placement.orientation
+            to_matrix(state.quaternion[b], R)
+            x, y, z = turn_of(held.model.inertia[b], R, x, y, z, held.late[b])
+        turn(state.quaternion[b], 1.0, x, y, z)

@@ -33,6 +33,15 @@ which is what (3) has where nothing pushes. Where the body turns by more than FA
 MOST_GAIN of what it had or got, Π⁺ is taken on the way from (3) to the momentum that turned with the body, as near to
 (3) as the energy allows (`lessened`): there energy is kept, and momentum to the order of the step.
 
+Joints that pull all the time are another matter. What moves by the mean has half of their impulses at the start of the
+step, and with these the momentum Π + I (ω - ω₀), ω the half kicked spin. A free body would turn with the ω̄ of (1) for
+that momentum. With the mean w of its velocities it turns as far to second order, but a little of its momentum comes to
+be along another axis: a slim rod that whirls about one end, by θ in a step, spins up about its own axis, by the share
+θ⁴/16 I_max/I_min in each step, until all its energy is there. So bodies of joints for which θ⁴ I_max/I_min is more than
+WHIRLS turn by h ω̄ (dynamics/held.py),
+
+    I ω̄ + a ω̄ × I ω̄ = Π + I (ω - ω₀) = I w + ½ (Π - I ω₀)                                                     (5)
+
 To first order in h the gyroscopic terms add up to the usual torque -ω × I ω. Where I is a multiple of the
 identity they vanish, and in the plane too.
 """
@@ -46,7 +55,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics.rotations import SMALL, to_matrix, turn
-from stickslip.jit import bare
+from stickslip.jit import bare, inlined
 from stickslip.scene.model import Floats, Integers, Kind, Model
 
 Booleans = NDArray[np.bool_]
@@ -55,6 +64,7 @@ MEAN, END = 0.5, 1.0  # shares of v⁺ in the velocity by which a body moves
 NEWTON_LIMIT = 20
 CLOSE, LOST = 1e-15, 1e-6  # relative Newton steps: after which ω is exact to rounding, and of one that does not end
 FURTHER = 0.01  # of a body's radius, by which it may come further than contacts were looked for
+WHIRLS = 1.6e-3  # θ⁴ I_max/I_min above which bodies of joints turn by (5); at it a spin grows by 1e-4 in a step
 FAR, MOST_GAIN = 0.1, 1e-2  # angle [rad], and share of its energy that a body may gain by turning so far
 EYE = np.eye(3)
 
@@ -228,8 +238,27 @@ def twist(K, force, h, v):
 def to_free_end(I, R, h, v, turned):  # noqa: E741
     """From ω = I⁻¹ Π at the start of a step to ω₀ and Π - I ω₀ of (3), all in world axes, by Newton's method."""
     s_x, s_y, s_z = times_transposed(R, v[3], v[4], v[5])  # body axes
-    x, y, z = s_x, s_y, s_z
+    p_x, p_y, p_z = times(I, s_x, s_y, s_z)
+    x, y, z = mean_spin(I, h, s_x, s_y, s_z, p_x, p_y, p_z)
+    l_x, l_y, l_z = times(I, x, y, z)
+    turned[0], turned[1], turned[2] = times(R, 2.0 * (p_x - l_x), 2.0 * (p_y - l_y), 2.0 * (p_z - l_z))
+    v[3], v[4], v[5] = times(R, 2.0 * x - s_x, 2.0 * y - s_y, 2.0 * z - s_z)
+
+
+@bare
+def turn_of(I, R, x, y, z, t):  # noqa: E741
+    """The turn h ω̄ of (5) for h w = (x, y, z) and ½ h (Π - I ω₀) = t, world axes."""
+    x, y, z = times_transposed(R, x, y, z)
     p_x, p_y, p_z = times(I, x, y, z)
+    t_x, t_y, t_z = times_transposed(R, t[0], t[1], t[2])
+    x, y, z = mean_spin(I, 1.0, x, y, z, p_x + t_x, p_y + t_y, p_z + t_z)
+    return times(R, x, y, z)
+
+
+@inlined
+def mean_spin(I, h, s_x, s_y, s_z, p_x, p_y, p_z):  # noqa: E741
+    """ω̄ of (2) for the momentum Π = (p_x, p_y, p_z), from a spin near it, by Newton's method; body axes."""
+    x, y, z = s_x, s_y, s_z
     for _ in range(NEWTON_LIMIT):
         l_x, l_y, l_z = times(I, x, y, z)
         a = half_tangent(h, x, y, z)
@@ -245,9 +274,7 @@ def to_free_end(I, R, h, v, turned):  # noqa: E741
     if not abs(d_x) + abs(d_y) + abs(d_z) <= LOST * (abs(x) + abs(y) + abs(z)):
         s = (s_x * p_x + s_y * p_y + s_z * p_z) / (p_x * p_x + p_y * p_y + p_z * p_z)
         x, y, z = s * p_x, s * p_y, s * p_z
-    l_x, l_y, l_z = times(I, x, y, z)
-    turned[0], turned[1], turned[2] = times(R, 2.0 * (p_x - l_x), 2.0 * (p_y - l_y), 2.0 * (p_z - l_z))
-    v[3], v[4], v[5] = times(R, 2.0 * x - s_x, 2.0 * y - s_y, 2.0 * z - s_z)
+    return x, y, z
 
 
 @bare

@@ -133,7 +133,7 @@ def follow_joints(state, h, work, seen):
     if work.count[NEEDED] > rows.place.size:
         return False
     articulate(held, state, h)
-    set_out(held, state, 0.0, work.answer.v, work.share)  # from where they are
+    set_out(held, state, 0.0, work.answer.v, work.share, work.bodies.turned)  # from where they are
     for k in range(seen):
         rows.start[k] = at
         at = fill_nodes(False, work.free, held, rows.body[k], rows.jacobian[k], at, rows.place, rows.G)

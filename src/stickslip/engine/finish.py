@@ -169,7 +169,7 @@ def finish(state, rules, work, memory, record, k, tried):
         if held.wanted.size > 0:
             put(state, work.trial)
             if not tried:
-                set_out(held, state, h, answer.v, share)
+                set_out(held, state, h, answer.v, share, bodies.turned)
         move(bodies, state, h, answer.v, share)
         if held.wanted.size > 0:
             halve(held, answer.free, answer.v, share)

@@ -125,7 +125,7 @@ def march(state, rules, work, memory, record, first, island):
                 count[LOOKS] += 1
                 set_off(state, work.trial, work.gain)
                 if work.held.wanted.size > 0:
-                    set_out(work.held, state, rules.law.h, work.answer.v, work.share)
+                    set_out(work.held, state, rules.law.h, work.answer.v, work.share, work.bodies.turned)
                 move(work.bodies, work.trial, rules.law.h, work.answer.v, work.share)
                 if work.held.wanted.size > 0:
                     tried = True
