@@ -165,12 +165,12 @@ def test_half_of_a_substitution_gives_the_response():
 
 def half(held, f, i, j):
     """G (nodes, 6) of a row on the bodies of two nodes."""
-    tree, x = held.tree, held.factors.x
+    tree, x = held.tree, held.factors.rows[0]
     x[:] = 0.0
     for k in {int(i), int(j)}:
         x[k] = f[tree.body[k]]
     place, G = np.full(tree.size.size, -1), np.zeros((tree.size.size, 1, 6))
-    count = half_substitute(tree, held.factors, 0, i, j, 0, 100, 0, place, G)
+    count = half_substitute(tree, held.factors, 0, i, j, 1, 100, 0, place, G)
     assert count <= tree.path[i] + tree.path[j]
     assert not x.any()
     whole = np.zeros((tree.size.size, 6))

@@ -63,7 +63,7 @@ def joint_coordinates(model, state):
     """Angle of each hinge, travel of each slider, of a seen from b; NaN for a fixed or ball joint, which has none."""
     placement, found = unplaced(), []
     for j in range(model.joint.size):
-        place(model, state, j, placement)
+        place(model, state, j, placement, 0)
         found.append(engine_coordinate(model.joint[j], model.joint_lower[j], model.joint_upper[j], placement))
     return np.array(found)
 

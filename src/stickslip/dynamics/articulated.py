@@ -67,6 +67,7 @@ class Factors(NamedTuple):
     B: Floats  # (blocks, 6, 6)
     scale: Floats  # (nn, 6)   what a pivot of a joint is a difference of
     x: Floats  # (nn, 6)   right side, then solution; zero between uses
+    rows: Floats  # (4, nn, 6)   the same of the components of a contact
 
 
 def articulation(joint_a: Integers, joint_b: Integers, first: Integers, held: Integers, turns: Floats) -> Articulation:
@@ -223,7 +224,10 @@ def bodies_of(tree, group):
 
 def room_for_factors(articulation: Articulation) -> Factors:
     nodes, blocks = articulation.size.size, articulation.row.size
-    return Factors(np.zeros((nodes, 6, 6)), np.zeros((blocks, 6, 6)), np.zeros((nodes, 6)), np.zeros((nodes, 6)))
+    return Factors(
+        np.zeros((nodes, 6, 6)), np.zeros((blocks, 6, 6)), np.zeros((nodes, 6)), np.zeros((nodes, 6)),
+        np.zeros((4, nodes, 6)),
+    )  # fmt: skip
 
 
 @bare
@@ -365,18 +369,20 @@ def substitute(tree, factors, group):
 
 
 @bare
-def half_substitute(tree, factors, group, i, j, c, first, at, place, G):
-    """From the right side at the nodes i and j of a group, zero elsewhere, to L⁻¹ x, which is zero but on the way from
-    there to the last node: component c of G, from `at` on, with its places, node k being place first + k. x is left
-    zero. Returns what is behind."""
-    end, x = tree.group_start[group + 1], factors.x
+def half_substitute(tree, factors, group, i, j, components, first, at, place, G):
+    """From so many right sides in `rows`, at the nodes i and j of a group and zero elsewhere, to L⁻¹ x, which are zero
+    but on the way from there to the last node: G, from `at` on, with its places, node k being place first + k. They are
+    left zero. Returns what is behind. At each node one after the other, for they do not wait for each other."""
+    end = tree.group_start[group + 1]
     while i < end or j < end:
         k = min(i, j)
-        eliminate(k, tree.start, tree.row, factors.K, factors.B, x)
+        for c in range(components):
+            x = factors.rows[c]
+            eliminate(k, tree.start, tree.row, factors.K, factors.B, x)
+            for r in range(6):
+                G[at, c, r] = x[k, r]
+                x[k, r] = 0.0
         place[at] = first + k
-        for r in range(6):
-            G[at, c, r] = x[k, r]
-            x[k, r] = 0.0
         at += 1
         after = tree.row[tree.start[k]] if tree.start[k] < tree.start[k + 1] else end  # the first that k changes
         i = after if i == k else i

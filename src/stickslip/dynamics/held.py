@@ -190,7 +190,7 @@ def follow(held, state):
     for j in range(model.joint.size):
         kind = model.joint[j]
         if kind == Joint.HINGE or kind == Joint.SLIDER:
-            place(model, state, j, placement)
+            place(model, state, j, placement, 0)
             coordinate_rate(kind, placement, 1.0, held.along, j)
             held.coordinate[j, 0] = coordinate(kind, model.joint_lower[j], model.joint_upper[j], placement)
             held.coordinate[j, 1] = row_rate(held.along, j, state.velocity)

@@ -173,7 +173,7 @@ def fill_joint_rows(model, state, h, rows, placement, turned):
     for i in range(rows.joint.size):
         j, part = rows.joint[i], rows.part[i]
         if i == 0 or j != rows.joint[i - 1]:
-            place_turned(model, state, j, placement, turned)
+            place_turned(model, state, j, placement, turned, True)
             q = coordinate(model.joint[j], model.joint_lower[j], model.joint_upper[j], placement)
         if part < MOMENT:
             axis = placement.axes_b[part]
@@ -200,7 +200,7 @@ def joint_errors(model, state, rows, placement, turned):
     for i in range(rows.joint.size):
         j, part = rows.joint[i], rows.part[i]
         if i == 0 or j != rows.joint[i - 1]:
-            place_turned(model, state, j, placement, turned)
+            place_turned(model, state, j, placement, turned, False)
         if part < LOWER and model.joint_compliance[j, part] == 0.0:
             if part < MOMENT:
                 rows.error[i] = dot(placement.axes_b[part], placement.apart)
@@ -333,22 +333,24 @@ def rotation_between(placement, first, turned):
 
 
 @bare
-def place_turned(model, state, j, placement, turned):
-    """Write where joint j is into `placement`, and the rotation that its rows ask for into `turned`."""
-    place(model, state, j, placement)
-    if model.joint[j] != Joint.BALL:
-        rotation_between(placement, 2 if model.joint[j] == Joint.HINGE else 0, turned)
+def place_turned(model, state, j, placement, turned, whole):
+    """Write where joint j is into `placement`, and the rotation that its rows ask for into `turned`; of the axes of a,
+    unless `whole`, those alone that this asks for. A ball asks for none."""
+    kind = model.joint[j]
+    first = 3 if kind == Joint.BALL else 2 if kind == Joint.HINGE else 0
+    place(model, state, j, placement, 0 if whole and first == 2 else first)
+    if kind != Joint.BALL:
+        rotation_between(placement, first, turned)
 
 
 @bare
-def place(model, state, j, placement):
-    """Write where joint j is into `placement`."""
+def place(model, state, j, placement, first):
+    """Write where joint j is into `placement`, with the axes of a from the first that is asked for on."""
     b, R, F_a, F_b = model.joint_b[j], placement.orientation, model.joint_frame_a[j], model.joint_frame_b[j]
     anchor_b, arm_b, apart = model.joint_anchor_b[j], placement.arm_b, placement.apart
     place_arms(model, state, j, placement)
-    if model.joint[j] != Joint.BALL:  # whose rows ask for no axes of a
-        for k in range(3):
-            rotate(R, F_a[0, k], F_a[1, k], F_a[2, k], placement.axes_a[k])
+    for k in range(first, 3):
+        rotate(R, F_a[0, k], F_a[1, k], F_a[2, k], placement.axes_a[k])
     to_matrix(state.quaternion[b], R)
     rotate(R, anchor_b[0], anchor_b[1], anchor_b[2], apart)  # so far from the centre of b to its own anchor
     for k in range(3):

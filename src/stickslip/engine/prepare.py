@@ -246,22 +246,21 @@ def fill_places(n, m, free, root_mass, root, held, sign, body, J, start, place, 
 @bare
 def fill_nodes(contact, free, held, body, J, at, place, G):
     """Those of the bodies that joints hold, by the factors of the joints, from `at` on; returns what is behind."""
-    tree, x, a, b, behind = held.tree, held.factors.x, body[0], body[1], at
-    i, j = tree.node[a] if free[a] else -1, tree.node[b] if free[b] else -1
+    tree, x, a, b = held.tree, held.factors.rows, body[0], body[1]
+    i, j, components = tree.node[a] if free[a] else -1, tree.node[b] if free[b] else -1, G.shape[1] if contact else 1
+    for c in range(components):
+        for r in range(6):
+            if i >= 0:
+                x[c, i, r] += J[0, c, r]
+            if j >= 0:
+                x[c, j, r] += J[1, c, r]
     together = i >= 0 and j >= 0 and tree.group[a] == tree.group[b]
-    for c in range(G.shape[1] if contact else 1):
-        behind = at
-        if i >= 0:
-            for r in range(6):
-                x[i, r] += J[0, c, r]
-            if not together:
-                behind = half_substitute(tree, held.factors, tree.group[a], i, i, c, free.size, behind, place, G)
-        if j >= 0:
-            for r in range(6):
-                x[j, r] += J[1, c, r]
-            other = i if together else j
-            behind = half_substitute(tree, held.factors, tree.group[b], j, other, c, free.size, behind, place, G)
-    return behind
+    if i >= 0 and not together:
+        at = half_substitute(tree, held.factors, tree.group[a], i, i, components, free.size, at, place, G)
+    if j >= 0:
+        other = i if together else j
+        at = half_substitute(tree, held.factors, tree.group[b], j, other, components, free.size, at, place, G)
+    return at
 
 
 @bare
