@@ -121,8 +121,8 @@ def rotation_of(state, body):
 
 def rows_of(model, state, h=0.01):
     rows = room_for_joints(model)
-    count = joint_rows(model, state, h, rows)
-    return type(rows)(*(values[:count] for values in rows))
+    joint_rows(model, state, h, rows)
+    return rows
 
 
 @PLANAR
@@ -350,7 +350,7 @@ def test_number_and_rank_of_rows(kind, planar, count):
         for extra in ({"lower": -1.0}, {"upper": 1.0}, {"strength": 1.0}, {"lower": -1, "upper": 1, "strength": 1}):
             more = model_of(bodies, [joint(kind, **parts | extra)], planar)
             expected = count + (len(extra) if kind in (HINGE, SLIDER) else 0)
-            assert rows_of(more, state).bias.size == expected <= room_for_joints(more).capacity
+            assert rows_of(more, state).bias.size == expected
 
 
 @pytest.mark.core

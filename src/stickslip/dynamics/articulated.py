@@ -372,7 +372,7 @@ def substitute(tree, factors, group):
 def half_substitute(tree, factors, group, i, j, components, first, at, place, G):
     """From so many right sides in `rows`, at the nodes i and j of a group and zero elsewhere, to L⁻¹ x, which are zero
     but on the way from there to the last node: G, from `at` on, with its places, node k being place first + k. They are
-    left zero. Returns what is behind. At each node one after the other, for they do not wait for each other."""
+    left zero. Returns what is behind. The components take each node in turn: they need not wait for each other."""
     end = tree.group_start[group + 1]
     while i < end or j < end:
         k = min(i, j)

@@ -70,21 +70,17 @@ SMALL = 1e-5  # square of the sine of an angle up to which three terms of a seri
 class JointRows(NamedTuple):
     """The rows that the joints of a scene have, joint after joint."""
 
-    joint: Integers  # (capacity,)
-    part: Integers  # (capacity,)       of PARTS
-    body_a: Integers  # (capacity,)
-    body_b: Integers  # (capacity,)
-    jacobian_a: Floats  # (capacity, 6)   row velocity = jacobian_a · v_a + jacobian_b · v_b
-    jacobian_b: Floats  # (capacity, 6)
-    bias: Floats  # (capacity,)         b   [m/s, rad/s]
-    error: Floats  # (capacity,)        of rigid rows, 0 for the others   [m, rad]
-    compliance: Floats  # (capacity,)   Σ   [1/kg, 1/(kg m²)]
-    lower: Floats  # (capacity,)        of λ   [N s, N m s]
-    upper: Floats  # (capacity,)
-
-    @property
-    def capacity(self) -> int:
-        return int(self.bias.size)
+    joint: Integers  # (nr,)
+    part: Integers  # (nr,)       of PARTS
+    body_a: Integers  # (nr,)
+    body_b: Integers  # (nr,)
+    jacobian_a: Floats  # (nr, 6)   row velocity = jacobian_a · v_a + jacobian_b · v_b
+    jacobian_b: Floats  # (nr, 6)
+    bias: Floats  # (nr,)         b   [m/s, rad/s]
+    error: Floats  # (nr,)        of rigid rows, 0 for the others   [m, rad]
+    compliance: Floats  # (nr,)   Σ   [1/kg, 1/(kg m²)]
+    lower: Floats  # (nr,)        of λ   [N s, N m s]
+    upper: Floats  # (nr,)
 
 
 class Placement(NamedTuple):
@@ -112,10 +108,10 @@ def room_for_joints(model: Model) -> JointRows:
     return rows._replace(body_a=model.joint_a[rows.joint], body_b=model.joint_b[rows.joint])
 
 
-def blank_rows(capacity: int) -> JointRows:
-    joint, part, body_a, body_b = (np.zeros(capacity, np.int64) for _ in range(4))
-    jacobian_a, jacobian_b = np.zeros((capacity, 6)), np.zeros((capacity, 6))
-    return JointRows(joint, part, body_a, body_b, jacobian_a, jacobian_b, *(np.zeros(capacity) for _ in range(5)))
+def blank_rows(count: int) -> JointRows:
+    joint, part, body_a, body_b = (np.zeros(count, np.int64) for _ in range(4))
+    jacobian_a, jacobian_b = np.zeros((count, 6)), np.zeros((count, 6))
+    return JointRows(joint, part, body_a, body_b, jacobian_a, jacobian_b, *(np.zeros(count) for _ in range(5)))
 
 
 def check_planar(kind: Joint, j: int, frame: Floats) -> None:
@@ -161,9 +157,8 @@ def row_names(
 
 @kernel
 def joint_rows(model, state, h, rows):
-    """Fill `rows` for a step of size h from `state`; returns how many there are."""
+    """Fill `rows` for a step of size h from `state`."""
     fill_joint_rows(model, state, h, rows, unplaced(), np.zeros(3))
-    return rows.joint.size
 
 
 @bare

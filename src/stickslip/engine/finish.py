@@ -145,9 +145,9 @@ def share_out(state, rules, work):
 @inlined
 def finish(state, rules, work, memory, record, k, tried):
     """Make the step whose velocities and shares are known, which a trial has begun to put joints into place for if it
-    was `tried`, and write it down as step k of the record. False, with the
-    state as it was, where there is not enough room (NEEDED says how much), and where joints come apart by more than is
-    accepted: ISLAND is the joint, the residual by how much."""
+    was `tried`, and write it down as step k of the record. False, with the state as it was, where there is not enough
+    room (NEEDED says how much), and where joints come apart by more than is accepted: ISLAND is the joint, the residual
+    by how much."""
     h, held, answer, rows, law, bodies = rules.law.h, work.held, work.answer, work.rows, work.law, work.bodies
     n, m, share = work.count[ACTIVE], work.count[BOUNDED], work.share
     note_contacts(

@@ -164,14 +164,15 @@ class Sprung:
         model, free = self.arrays.model, self.free
         e = AHEAD / max(fastest(model, state), 1e-12)
         ahead, behind = (self.row_velocities(moved(state, s * e), state.velocity) for s in (1.0, -1.0))
-        rows, count = self.joints, joint_rows(model, state, 1.0, self.joints)
-        body = np.stack([rows.body_a, rows.body_b], axis=1)[:count]
-        jacobian = np.stack([rows.jacobian_a, rows.jacobian_b], axis=1)[:count, :, None, :]
+        rows = self.joints
+        joint_rows(model, state, 1.0, rows)
+        body = np.stack([rows.body_a, rows.body_b], axis=1)
+        jacobian = np.stack([rows.jacobian_a, rows.jacobian_b], axis=1)[:, :, None, :]
         return as_dense(generalized(free, body, jacobian)).T, (ahead - behind) / (2 * e)
 
     def row_velocities(self, state: State, velocity: Dense) -> Vector:
-        count = joint_rows(self.arrays.model, state, 1.0, self.joints)
-        return of_rows(self.joints, velocity)[:count]
+        joint_rows(self.arrays.model, state, 1.0, self.joints)
+        return of_rows(self.joints, velocity)
 
     def recorded(self, time: Vector, y: Dense, method: str, rtol: float) -> Trajectory:
         scene, model = self.arrays.scene, self.arrays.model

@@ -45,7 +45,7 @@ from stickslip.engine.rows import (
 )
 from stickslip.engine.settle import TO_ACCEPT, TO_TOL, UNSOLVED, settle
 from stickslip.friction.terms import NOTHING
-from stickslip.jit import bare
+from stickslip.jit import bare, inlined
 from stickslip.solvers.status import SOLVED, Status
 
 
@@ -122,23 +122,9 @@ def march(state, rules, work, memory, record, first, island):
                 and count[FOUND] > 0
                 and turns_notably(work.bodies, work.width, rules.law.h, work.answer.v)
             ):
-                count[LOOKS] += 1
-                set_off(state, work.trial, work.gain)
-                if work.held.wanted.size > 0:
-                    set_out(work.held, state, rules.law.h, work.answer.v, work.share, work.bodies.turned)
-                move(work.bodies, work.trial, rules.law.h, work.answer.v, work.share)
-                if work.held.wanted.size > 0:
-                    tried = True
-                    if not try_to_fasten(work.held, work.trial):
-                        count[LOOKS] = MOST_LOOKS  # the step may end elsewhere
-                seen = find_contacts(work.trial, work.gain, work.collision, work.ahead)
-                missed = count[MISSED]
-                count[MISSED] = note_missed(
-                    state, work.trial, rules.law, work.answer.v, work.width, work.surfaces, work.contacts, count[FOUND],
-                    work.ahead, seen, count[MISSED], work.missed,
-                )  # fmt: skip
-                if count[MISSED] > missed:
-                    continue  # once more, with what it ends in
+                tried = work.held.wanted.size > 0
+                if ends_in_more(state, rules, work):
+                    continue  # once more, with that
             if (
                 count[LIMITS] == 1
                 or work.held.bounded.size == 0
@@ -151,6 +137,25 @@ def march(state, rules, work, memory, record, first, island):
         if not finish(state, rules, work, memory, record, k, tried):
             return k, NO_ROOM if count[NEEDED] > work.rows.place.size else LOOSE
     return record.residual.size, DONE
+
+
+@inlined
+def ends_in_more(state, rules, work):
+    """Try the step: does it end in something that did not take part? What that is joins what was missed."""
+    count, h, held, joints = work.count, rules.law.h, work.held, work.held.wanted.size > 0
+    count[LOOKS] += 1
+    set_off(state, work.trial, work.gain)
+    if joints:
+        set_out(held, state, h, work.answer.v, work.share, work.bodies.turned)
+    move(work.bodies, work.trial, h, work.answer.v, work.share)
+    if joints and not try_to_fasten(held, work.trial):
+        count[LOOKS] = MOST_LOOKS  # the step may end elsewhere
+    seen, missed = find_contacts(work.trial, work.gain, work.collision, work.ahead), count[MISSED]
+    count[MISSED] = note_missed(
+        state, work.trial, rules.law, work.answer.v, work.width, work.surfaces, work.contacts, count[FOUND], work.ahead,
+        seen, missed, work.missed,
+    )  # fmt: skip
+    return count[MISSED] > missed
 
 
 @bare

@@ -45,8 +45,7 @@ def find_loads(
     p, u, z,
 ):  # fmt: skip
     """The impulses p of contacts that act on place b, from those at hand with the residual `error`, and u and z: solved
-    to tol, or as they were. Returns the residual, and whether it is solved. `numbers` and `swaps` (6,) are
-    room."""
+    to tol, or as they were. Returns the residual, and whether it is solved. `numbers` and `swaps` (6,) are room."""
     m, size = member.size, 3 * member.size
     H, blocks = numbers[: 6 * size].reshape(m, 3, 6), numbers[6 * size : 18 * size].reshape(4, m, 3, 3)
     A, B, T, C = blocks[0], blocks[1], blocks[2], blocks[3]

@@ -70,17 +70,7 @@ def settle(state, work, rules, island):
     if rows.G.shape[1] == 3 and work.islands.stiff[island] == 0:
         body = one_place(member, n, rows.start, rows.place)
     if any_of(member, n, answer.moved):
-        # The best of p, p + trend and p - trend/2. The second follows a smooth motion. The third is for a contact that
-        # closed a gap in one step and stopped in the next: it rests with the mean of these impulses, and either of them
-        # would make it open again.
-        best, least = 0.0, np.inf
-        for share in (0.0, 1.0, -0.5):
-            start_at(member, n, law.mu, answer.start, share, answer.trend, p)
-            respond_to(work, rules, rows, law, answer, member, slabs, soft)
-            error, _ = judge(work, rules, rows, law, answer, member, slabs, soft, tol)
-            if error < least:
-                best, least = share, error
-        start_at(member, n, law.mu, answer.start, best, answer.trend, p)
+        start_well(work, rules, rows, law, answer, member, slabs, soft, tol)
     respond_to(work, rules, rows, law, answer, member, slabs, soft)
     patience, large = rules.patience if member.size <= rules.few else rules.long_patience, member.size > rules.exact
     size = row_count(member, n, rows.G.shape[1])
@@ -159,6 +149,21 @@ def settle(state, work, rules, island):
     if slabs > 0:
         put_back(work, island)
     return made, error, far, method
+
+
+@inlined
+def start_well(work, rules, rows, law, answer, member, slabs, soft, tol):
+    """The best of p, p + trend and p - trend/2. The second follows a smooth motion. The third is for a contact that
+    closed a gap in one step and stopped in the next: it rests with the mean of these impulses, and either of them would
+    make it open again."""
+    n, best, least = work.count[ACTIVE], 0.0, np.inf
+    for share in (0.0, 1.0, -0.5):
+        start_at(member, n, law.mu, answer.start, share, answer.trend, answer.p)
+        respond_to(work, rules, rows, law, answer, member, slabs, soft)
+        error, _ = judge(work, rules, rows, law, answer, member, slabs, soft, tol)
+        if error < least:
+            best, least = share, error
+    start_at(member, n, law.mu, answer.start, best, answer.trend, answer.p)
 
 
 @bare
